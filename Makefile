@@ -1,0 +1,52 @@
+# The commands of this project: `make` lists them. Everything they need comes with the first call (requirements/setup.sh),
+# into .venv; later calls find it there and lose no time.
+#
+#   SUBMISSION=PATH    what to grade: a folder, a zip file, gpt.py or a notebook
+#   ARGS="..."         further options for the command that the target runs
+#   PYTHON=PATH        a Python whose environment has torch: only what is missing is installed
+#   TORCH_INDEX_URL=   take torch from pip's default index
+
+SUBMISSION ?= student
+export SUBMISSION # reaches the recipe as a variable of the shell, so that no space or quote in a path matters
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL: # two targets at once would both set up .venv
+.PHONY: help setup grade test lint derive derive-check lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+	@sed -n 's/^#   /  /p' Makefile
+
+setup: ## make .venv, with everything that grading needs
+	@sh requirements/setup.sh
+	@echo "Ready: make grade"
+
+grade: ## grade a submission: make grade [SUBMISSION=student] [ARGS="--html report.html"]
+	@sh requirements/setup.sh
+	@.venv/bin/python -m autograder grade "$$SUBMISSION" $(ARGS)
+
+test: ## run the package's own tests
+	@sh requirements/setup.sh dev
+	@.venv/bin/python -m pytest $(ARGS)
+
+lint: ## check style and types
+	@sh requirements/setup.sh dev
+	@.venv/bin/python -m ruff check
+	@.venv/bin/python -m ruff format --check
+	@.venv/bin/python -m mypy
+
+derive: ## make student/ from reference/
+	@sh requirements/setup.sh course
+	@.venv/bin/python reference/derive.py
+
+derive-check: ## fail if student/ is not what reference/ gives
+	@sh requirements/setup.sh course
+	@.venv/bin/python reference/derive.py --check
+
+lock: ## pin the newest fitting versions: make lock [ARGS=--upgrade]
+	@sh requirements/setup.sh
+	@sh requirements/lock.sh $(ARGS)
+
+clean: ## remove .venv and all caches
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,5 @@
+"""``python -m autograder``."""
+
+from autograder.cli import main
+
+main()

@@ -1,0 +1,71 @@
+"""The course configuration and the contract of what is handed in. Another course changes this file alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Dims:
+    """The sizes of one GPT, in the handout's letters and in the order of its constructor."""
+
+    V: int  # vocabulary
+    T_max: int  # longest context
+    d: int  # width of the residual stream
+    H: int  # heads per block
+    L: int  # blocks
+
+    def __post_init__(self) -> None:
+        if min(self.V, self.T_max, self.d, self.H, self.L) < 1:
+            raise ValueError(f"sizes must be positive: {self}")
+        if self.d % self.H:
+            raise ValueError(f"d={self.d} is not a multiple of H={self.H}: the heads would not fill the stream")
+
+    def arguments(self) -> dict[str, int]:
+        """The constructor arguments of GPT, in order."""
+        return {"V": self.V, "T_max": self.T_max, "d": self.d, "H": self.H, "L": self.L}
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.arguments().items())
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A class or function that the student writes."""
+
+    name: str
+    module: str  # the file it is in, without .py
+    task: str  # the handout's number
+    what: str  # what it is, for someone who is about to write it
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """What every part of the grader knows about this course."""
+
+    name: str
+    course: Dims
+    small: Dims  # pairwise distinct sizes, also from B and T of the checks, so that swapped axes cannot hide
+    others: tuple[Dims, ...]  # further sizes for the parameter count
+    contract: tuple[Definition, ...]  # in the order in which a student meets them: the first unwritten one comes next
+
+
+ASSIGNMENT = Assignment(
+    name="gpt-assembly",
+    course=Dims(V=65, T_max=64, d=128, H=4, L=4),
+    small=Dims(V=11, T_max=13, d=24, H=3, L=2),
+    # No size is the course's or shared between two of them, so a term with the wrong letter in it shows.
+    others=(
+        Dims(V=11, T_max=13, d=24, H=3, L=2),
+        Dims(V=17, T_max=10, d=30, H=2, L=3),
+        Dims(V=31, T_max=21, d=40, H=5, L=1),
+    ),
+    contract=(
+        Definition("MultiHeadAttention", "gpt", "5.1", "H heads side by side, joined, then one output projection"),
+        Definition("MLP", "gpt", "5.2", "two nn.Linear with a GELU between them"),
+        Definition("Block", "gpt", "5.3", "attention and MLP, each reading through its own LayerNorm and adding to x"),
+        Definition("GPT", "gpt", "5.3", "embeddings, L blocks, a final LayerNorm and the unembedding"),
+        Definition("parameter_count", "paper", "paper 2", "your formula for the number of parameters, part by part"),
+        Definition("parameter_shares", "paper", "5.4 (1)", "the same as percentages of the total"),
+    ),
+)

@@ -1,0 +1,166 @@
+"""What each logit depends on: nothing later, everything earlier, and no other row of the batch.
+
+The two sides of a comparison run in processes of their own, so that nothing can be remembered from one to the other,
+and with weights set by the grader: at their initial values some leaks are too small to see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from autograder.assignment import Assignment, Dims
+from autograder.checks import ladder
+from autograder.outcome import Failed, Notes
+from autograder.sandbox.student import Module, Student
+
+pytestmark = pytest.mark.needs("GPT")
+
+TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
+MOVED = 1e-5  # of the largest logit; the least that a token in the past must move a logit
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Logits (B, T, V) of the same rows before and after a change, and where each row was changed."""
+
+    before: np.ndarray
+    after: np.ndarray
+    starts: tuple[int, ...]
+
+    def moved(self, row: int) -> np.ndarray:
+        """(T,): by how much the logits of each position moved, relative to the largest logit."""
+        return np.asarray(np.abs(self.after[row] - self.before[row]).max(-1) / self.scale)
+
+    @property
+    def scale(self) -> float:
+        """The largest logit, but at least 1."""
+        return max(1.0, float(np.abs(self.before).max()))
+
+
+@pytest.fixture(scope="module")
+def tokens(assignment: Assignment, shared_rng: np.random.Generator) -> np.ndarray:
+    n = assignment.course
+    return shared_rng.integers(0, n.V, (5, n.T_max))
+
+
+@pytest.fixture(scope="module")
+def weights(student: Student, assignment: Assignment, shared_rng: np.random.Generator) -> dict[str, np.ndarray]:
+    return ladder.random_weights(student.build("GPT", assignment.course.arguments()), shared_rng)
+
+
+@pytest.fixture(scope="module")
+def before(student: Student, assignment: Assignment, weights: dict[str, np.ndarray], tokens: np.ndarray) -> np.ndarray:
+    return logits_in_fresh_process(student, assignment.course, weights, tokens)
+
+
+@pytest.fixture(scope="module")
+def sides(
+    student: Student, assignment: Assignment, weights: dict[str, np.ndarray], tokens: np.ndarray, before: np.ndarray
+) -> Sides:
+    """Rows 0 to 3 get another suffix, from early to the last token; row 4 gets another first token alone."""
+    n = assignment.course
+    starts = (1, n.T_max // 3, 2 * n.T_max // 3, n.T_max - 1, 0)
+    changed = tokens.copy()
+    for row, start in enumerate(starts):
+        stop = 1 if start == 0 else n.T_max
+        changed[row, start:stop] = other(changed[row, start:stop], n.V)
+    return Sides(before, logits_in_fresh_process(student, n, weights, changed), starts)
+
+
+def test_full_model(
+    sides: Sides,
+    student: Student,
+    assignment: Assignment,
+    weights: dict[str, np.ndarray],
+    tokens: np.ndarray,
+    notes: Notes,
+) -> None:
+    model = student.build("GPT", assignment.course.arguments())
+    model.push(weights)
+    matrix = influence(model, tokens[0], assignment.course.V)
+    notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=sides.starts[:4])
+    leaks = [(float(sides.moved(row)[:start].max()), row, start) for row, start in enumerate(sides.starts[:4])]
+    worst, row, start = max(leaks)
+    if not worst <= TOLERANCE:
+        earliest = int(np.argmax(sides.moved(row) > TOLERANCE))
+        raise Failed(
+            f"The tokens from position {start} on were changed, and the logits at position {earliest} moved by "
+            f"{worst * sides.scale:.2g}; before position {start} none may move.",
+            _likely(matrix, sides.moved(row), start),
+        )
+    notes.say(f"Suffixes changed from positions {', '.join(map(str, sides.starts[:4]))} on: no earlier logit moved.")
+
+
+def test_past(sides: Sides, assignment: Assignment, notes: Notes) -> None:
+    for row, start in enumerate(sides.starts[:4]):
+        still = np.flatnonzero(~(sides.moved(row)[start:] > MOVED)) + start
+        if still.size:
+            raise Failed(
+                f"All tokens from position {start} on were changed; the logits at position {still[0]} did not move.",
+                "Do they depend on the tokens at all: is idx embedded, and do the blocks pass on what they are given?",
+            )
+    moved = sides.moved(4)
+    blind = np.flatnonzero(~(moved > MOVED))
+    if blind.size:
+        raise Failed(
+            f"The first token was changed, and the logits at position {blind[-1]} did not move.",
+            "Each position should read from all positions before it: is the mask upside down, or x not passed on?",
+        )
+    notes.show(reach=float(f"{moved[-1]:.2g}"))
+    notes.say(f"The first token still reaches the last of the {assignment.course.T_max} positions.")
+
+
+def test_batch_rows(
+    student: Student, assignment: Assignment, weights: dict[str, np.ndarray], tokens: np.ndarray, before: np.ndarray
+) -> None:
+    n = assignment.course
+    changed = tokens.copy()
+    changed[1:] = other(changed[1:], n.V)
+    after = logits_in_fresh_process(student, n, weights, changed)
+    sides = Sides(before, after, ())
+    moved = float(sides.moved(0).max())
+    if not moved <= TOLERANCE:
+        raise Failed(
+            f"The other rows of the batch were changed, and the logits of row 0 moved by {moved * sides.scale:.2g}.",
+            "Does a softmax, a mean or a reshape run over the batch axis (dim=0)?",
+        )
+
+
+def logits_in_fresh_process(
+    student: Student, dims: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray
+) -> np.ndarray:
+    """The logits for ``tokens``, from a process that has seen nothing else."""
+    with student.fresh() as fresh:
+        model = fresh.build("GPT", dims.arguments())
+        model.push(weights)
+        return ladder.logits(model(tokens), (*tokens.shape, dims.V))
+
+
+def influence(model: Module, row: np.ndarray, V: int) -> np.ndarray:
+    """(T, T): how much the logits at t move, at most, when token s alone is changed. A picture, from one call."""
+    T = len(row)
+    batch = np.repeat(row[None], T + 1, 0)
+    batch[range(T), range(T)] = other(row, V)
+    logits = ladder.logits(model(batch), (T + 1, T, V))
+    return np.asarray(np.abs(logits[:-1] - logits[-1:]).max(-1).T)
+
+
+def other(tokens: np.ndarray, V: int) -> np.ndarray:
+    """Tokens none of which is the one that was there."""
+    return np.asarray((tokens + 1 + tokens % (V - 1)) % V)
+
+
+def _likely(matrix: np.ndarray, moved: np.ndarray, start: int) -> str:
+    """One sentence on where the leak comes from, as the influence matrix shows it."""
+    T = len(matrix)
+    future = np.triu(matrix, 1) > 0
+    if np.array_equal(future, np.eye(T, k=1, dtype=bool)) or not (np.triu(matrix, 2) > 0).any():
+        return "Only the next token leaks: does the triangle of the mask keep one diagonal too many?"
+    if future[np.triu_indices(T, 1)].all():
+        return "Every later token leaks: is the mask applied, to the scores, before a softmax over the keys?"
+    return (
+        f"The leak reaches back {start - int(np.argmax(moved > 0))} positions: what mixes positions outside the mask?"
+    )

@@ -1,0 +1,123 @@
+"""The commands. Exit status: 0 graded, 1 below --fail-under, 2 bad input or usage, 3 the grader itself failed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(name="autograder", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+class BadInput(Exception):
+    """Something the user can mend; the message is one line."""
+
+
+@app.callback()
+def _commands() -> None:
+    """Grade a GPT assembled in PyTorch."""
+
+
+@app.command()
+def grade(
+    path: Annotated[Path, typer.Argument(help="gpt.py, or a folder that holds it", show_default=False)],
+    json: Annotated[Path | None, typer.Option(help="write the report to this file")] = None,
+    seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
+    only: Annotated[str | None, typer.Option(help="one criterion alone, such as causality")] = None,
+    fail_under: Annotated[float | None, typer.Option(help="exit with 1 below this score")] = None,
+) -> None:
+    """Grade one submission and print the report."""
+    # torch takes longest to load: begin with it, and import the rest meanwhile.
+    from autograder.sandbox.process import Zygote
+
+    with Zygote() as zygote:
+        from autograder import rubric, submission, suite
+
+        try:
+            handed_in = submission.read(path)
+            rows = rubric.load()
+        except (submission.BadSubmission, rubric.RubricError) as error:
+            raise BadInput(str(error)) from None
+        names = [criterion.id for criterion in rows.criteria]
+        if only is not None and only not in names:
+            raise BadInput(f"--only {only}: no such criterion; there are {', '.join(names)}")
+        if json is not None and not json.absolute().parent.is_dir():
+            raise BadInput(f"--json {json}: there is no folder {json.absolute().parent}; make it first")
+
+        from rich.console import Console
+
+        from autograder.render import terminal
+
+        secret = suite.PUBLIC_SECRET if seed is None else str(seed).encode()
+        with Console(stderr=True).status("Loading torch ...") as status:
+            zygote.ready()
+            status.update("Checking ...")
+            report = suite.grade(
+                handed_in,
+                zygote,
+                rows,
+                secret=secret,
+                only=only,
+                on_verdict=lambda v: status.update(f"Checked: {v.title}"),
+            )
+    if json is not None:
+        write_whole(json, report.to_json())
+    terminal.show(report, Console(highlight=False))
+    if not report.gradable:
+        raise SystemExit(3)
+    if fail_under is not None and report.score < fail_under:
+        raise SystemExit(1)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of a report."""
+    import json
+
+    from autograder.report import Report
+
+    print(json.dumps(Report.model_json_schema(mode="serialization"), indent=1))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """``text`` into ``path``, all of it or nothing: a reader never sees half a file."""
+    try:
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.absolute().parent, delete=False) as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(file.name, 0o644)
+        os.replace(file.name, path)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}; choose a place that can be written to") from None
+
+
+def main() -> None:
+    """Run a command; whatever goes wrong is one line on stderr and an exit status."""
+    try:
+        status = app(standalone_mode=False) or 0
+    except BadInput as error:
+        status = _stop(2, str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        status = _stop(130, "interrupted; nothing was written")
+    except Exception as error:
+        from autograder.sandbox.process import SandboxError
+
+        # Errors of usage come from typer, or from click under it; only they can say themselves in a line.
+        if hasattr(error, "format_message"):
+            status = _stop(2, f"{error.format_message()} (--help lists what there is)")
+        elif os.environ.get("AUTOGRADER_DEBUG"):
+            raise
+        else:
+            what = str(error) if isinstance(error, SandboxError) else f"{type(error).__name__}: {error}"
+            status = _stop(3, f"the grader failed: {what} (AUTOGRADER_DEBUG=1 shows where)")
+    sys.exit(status)
+
+
+def _stop(status: int, line: str) -> int:
+    print(f"autograder: {' '.join(line.split())}", file=sys.stderr)
+    return status

@@ -1,0 +1,1 @@
+"""Reports for people. Everything here reads a Report and nothing else."""

@@ -1,0 +1,175 @@
+"""A report as text: points per criterion, what failed, what was seen, what to try. Plain where it is no terminal."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from autograder.outcome import Status
+from autograder.report import CriterionFacts, Report, Verdict
+
+MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, sign where only ASCII prints, style
+    "passed": ("✓", "ok", "green"),
+    "partial": ("◐", "half", "yellow"),
+    "failed": ("✗", "no", "red"),
+    "missing": ("·", "todo", "cyan"),
+    "blocked": ("·", "wait", "cyan"),
+    "timeout": ("✗", "time", "red"),
+    "crashed": ("✗", "died", "red"),
+    "skipped": ("-", "skip", "dim"),
+    "error": ("!", "ERR", "bold red"),
+}
+SAYS: dict[Status, str] = {
+    "missing": "to be written",
+    "blocked": "waits for another class",
+    "timeout": "ran out of time",
+    "crashed": "ended the Python process",
+    "skipped": "not asked for",
+    "error": "the grader failed",
+}
+WIDTH = 100  # columns; wider lines are hard to read
+SHADES = " .:+#"
+PICTURE = 16  # rows and columns of the influence picture
+
+
+def show(report: Report, console: Console) -> None:
+    """Print ``report``, without the blanks that fill up lines."""
+    with console.capture() as capture:
+        _show(report, console, min(console.width, WIDTH))
+    console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+
+
+def _show(report: Report, console: Console, width: int) -> None:
+    _line(console, width, Text(report.submission.id, "bold"), _points(report.score, report.max_score, "bold", "points"))
+    console.print()
+    if all(check.status in ("missing", "blocked", "skipped") for check in report.checks):
+        _first_steps(report, console, width)
+        return
+    told: dict[str, str] = {}
+    for criterion in report.criteria:
+        checks = report.of(criterion.id)
+        if all(check.status == "skipped" for check in checks):
+            continue
+        _criterion(criterion, checks, console, width)
+        for check in checks:
+            _check(check, told, console, width)
+        console.print()
+    if report.unwritten:
+        _next(report, console, width)
+    if report.output.strip():
+        lines = len(report.output.strip().splitlines())
+        console.print(Text(f"Your code printed {lines} lines while it was graded; --json keeps them.", "dim"))
+    if not report.gradable:
+        console.print(Text("The grader itself failed at a check, so this is no grade. Please report it.", "bold red"))
+
+
+def _first_steps(report: Report, console: Console, width: int) -> None:
+    """The report of someone who has not begun: what to write, where, in which order."""
+    console.print(Text("Nothing is written yet: this is where everyone starts. What there is to write, in order:"))
+    console.print()
+    table = Table.grid(padding=(0, 2))
+    for number, entry in enumerate(report.unwritten, 1):
+        place = f"{entry.file}:{entry.line}" if entry.line else entry.file
+        table.add_row(f"{number:>3}.", Text(entry.name, "bold"), Text(place, "cyan"), entry.what)
+    console.print(table, width=width)
+    console.print()
+    first = report.unwritten[0]
+    console.print(
+        Text.assemble(
+            f"Begin with {first.name} (task {first.task}): replace the line that raises NotImplementedError in ",
+            (f"{first.file}, line {first.line}" if first.line else first.file, "cyan"),
+            ", then run this again. Each class counts by itself as far as it can.",
+        ),
+        width=width,
+    )
+
+
+def _criterion(criterion: CriterionFacts, checks: tuple[Verdict, ...], console: Console, width: int) -> None:
+    ran = [check for check in checks if check.status != "skipped"]
+    score, maximum = sum(check.score for check in ran), sum(check.max_score for check in ran)
+    style = "bold green" if score == maximum else "bold yellow" if score else "bold red"
+    title = Text.assemble((criterion.title, "bold"), (f"  task {criterion.task}", "dim"))
+    _line(console, width, title, _points(score, maximum, style))
+
+
+def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -> None:
+    if check.status == "skipped":
+        return
+    sign, ascii_sign, style = MARKS[check.status]
+    if not console.encoding.lower().startswith("utf"):
+        sign = ascii_sign
+    title = Text.assemble((f"  {sign} ", style), check.title)
+    if check.status in SAYS:
+        title.append(f"  ({SAYS[check.status]})", style)
+    _line(console, width, title, _points(check.score, check.max_score, style))
+    if check.message:
+        first = told.setdefault(check.message, check.title)
+        message = check.message if first == check.title else f"For the same reason as “{first}”."
+        console.print(Padding(Text(message, "dim" if check.status == "passed" else ""), (0, 0, 0, 4)), width=width)
+    parts = check.evidence.get("parts")
+    if parts and check.status == "passed":
+        console.print(Padding(_parts(parts), (0, 0, 0, 4)))
+    influence = check.evidence.get("influence")
+    if influence and check.status == "failed":
+        console.print(Padding(_influence(influence), (0, 0, 0, 4)))
+
+
+def _next(report: Report, console: Console, width: int) -> None:
+    entry = report.unwritten[0]
+    place = f"{entry.file}, line {entry.line}" if entry.line else entry.file
+    console.print(
+        Text.assemble(("Next: ", "bold"), f"{entry.name} (task {entry.task}, {place}): {entry.what}."), width=width
+    )
+
+
+def _parts(parts: dict[str, int]) -> Table:
+    """Parameters and percentages by part, as the handout asks for them."""
+    table = Table.grid(padding=(0, 3))
+    for _ in range(2):
+        table.add_column()
+    table.columns[1].justify = "right"
+    table.add_column(justify="right")
+    total = sum(parts.values())
+    for name, count in parts.items():
+        table.add_row(name.replace("_", " "), f"{count:,}", f"{100 * count / total:.1f} %")
+    table.add_row("total", f"{total:,}", "")
+    return table
+
+
+def _influence(matrix: list[list[float]]) -> Text:
+    """How much each position (down) depends on each token (across); what lies above the diagonal is the leak."""
+    T = len(matrix)
+    step = -(-T // PICTURE)
+    text = Text(
+        "Rows: positions of the logits. Columns: the token that was changed. Above the diagonal nothing may be.\n",
+        "dim",
+    )
+    largest = max(max(row) for row in matrix) or 1.0
+    for top in range(0, T, step):
+        for left in range(0, T, step):
+            cell = [
+                (matrix[t][s], s > t) for t in range(top, min(top + step, T)) for s in range(left, min(left + step, T))
+            ]
+            leak = max((value for value, later in cell if later), default=0.0)
+            value = leak or max(value for value, _ in cell)
+            # A leak of any size is to be seen: it is at least the lightest shade.
+            level = min(len(SHADES) - 1, int(value / largest * 8) + (value > 0))
+            text.append(SHADES[level] * 2, "bold red" if leak else "green")
+        text.append("\n")
+    text.rstrip()
+    return text
+
+
+def _points(score: float, maximum: float, style: str, unit: str = "") -> Text:
+    return Text(f"{score:g} / {maximum:g} {unit}".rstrip(), style)
+
+
+def _line(console: Console, width: int, left: Text, right: Text) -> None:
+    """``left`` and ``right`` at the two ends of a line."""
+    table = Table.grid(expand=True)
+    table.add_column()
+    table.add_column(justify="right", no_wrap=True)
+    table.add_row(left, right)
+    console.print(table, width=width)

@@ -1,0 +1,310 @@
+"""The grader's end of the wire: start a zygote, have processes forked from it, call them within limits, kill them.
+
+Nothing here imports torch. A ``Process`` answers calls one at a time; whatever it does, a call ends in a value or in
+one of the exceptions below, within its limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from autograder.sandbox import wire
+from autograder.sandbox.confine import Limits
+
+ROOT = str(Path(__file__).resolve().parents[2])
+KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")  # how numpy and torch find and fit the machine
+GRACE = 5.0  # s to wait for a process that has been killed
+START = 120.0  # s for importing torch on a slow disk
+
+
+class SandboxError(Exception):
+    """The grader's own machinery failed: never the student's fault."""
+
+
+class TimedOut(Exception):
+    """A call passed its limit; the process is gone."""
+
+    def __init__(self, clock: str, limit: float) -> None:
+        super().__init__(f"no answer after {limit:g} s of {clock}")
+        self.clock, self.limit = clock, limit
+
+
+class Died(Exception):
+    """The process ended, or sent what is no answer, in the middle of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """An exception that was raised in the process, as data."""
+
+    type: str
+    text: str
+    name: str
+    kinds: tuple[str, ...]
+    frames: tuple[tuple[str, int, str, str], ...]  # file, line, function, source line; the innermost last
+
+
+class RaisedRemotely(Exception):
+    """Code in the process raised."""
+
+    def __init__(self, remote: Remote) -> None:
+        super().__init__(f"{remote.type}: {remote.text}")
+        self.remote = remote
+
+
+class Zygote:
+    """A process with torch loaded, from which workers and the oracle are forked. Use as a context manager."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.folder = Path(tempfile.mkdtemp(prefix="autograder-"))
+        self.facts: dict[str, Any] = {}
+        self._socket, theirs = socket.socketpair()
+        self._log = (self.folder / "zygote.log").open("wb")
+        path = f"import sys; sys.path.insert(0, {ROOT!r})"
+        boot = f"{path}; from autograder.sandbox.zygote import main; main({theirs.fileno()})"
+        self._process = subprocess.Popen(
+            # Neither the user's site-packages, nor the current folder, nor a cache file takes part.
+            [sys.executable, "-s", "-P", "-B", "-c", boot],
+            pass_fds=[theirs.fileno()],
+            env=_environment(self.folder),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        theirs.close()
+
+    def __enter__(self) -> Zygote:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def ready(self) -> dict[str, Any]:
+        """Wait until torch is loaded; versions and platform. Raises SandboxError with the reason where it is not."""
+        if not self.facts:
+            self.facts = self._receive(START)
+            if self.facts["threads"] != 1:
+                raise SandboxError(f"the zygote has {self.facts['threads']} threads, so it cannot be forked safely")
+        return self.facts
+
+    def fork(self, role: str) -> Process:
+        """A new process in ``role``: "student" (confined) or "oracle"."""
+        self.ready()
+        ours, theirs = socket.socketpair()
+        out, into = os.pipe()
+        scratch = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self.folder))
+        request = {"do": "fork", "role": role, "root": ROOT, "scratch": str(scratch), "limits": asdict(self.limits)}
+        try:
+            frame = wire.encode(request)
+            socket.send_fds(self._socket, [b"+"], [theirs.fileno(), into])
+            self._socket.sendall(frame)
+            pid = int(self._receive(GRACE)["pid"])
+        except OSError as error:
+            raise SandboxError(f"the zygote is gone: {error}{self._last_words()}") from None
+        finally:
+            theirs.close()
+            os.close(into)
+        return Process(self, pid, ours, out, scratch)
+
+    def reap(self, pid: int) -> dict[str, Any]:
+        """Kill ``pid`` with all that it started, and wait for it; how it ended."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        self._socket.sendall(b"+" + wire.encode({"do": "reap", "pid": pid}))
+        return self._receive(GRACE)
+
+    def close(self) -> None:
+        """End the zygote and everything forked from it."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()
+        self._log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _receive(self, timeout: float) -> dict[str, Any]:
+        self._socket.settimeout(timeout)
+        try:
+            header, body = wire.lengths(self._exactly(wire.PREFIX.size))
+            answer = wire.decode(self._exactly(header), self._exactly(body))
+        except (OSError, EOFError, wire.WireError) as error:
+            raise SandboxError(
+                f"the process that loads torch did not answer{self._last_words() or f': {error}'}"
+            ) from None
+        return dict(answer)
+
+    def _exactly(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            part = self._socket.recv(size - len(parts))
+            if not part:
+                raise EOFError("it has ended")
+            parts += part
+        return bytes(parts)
+
+    def _last_words(self) -> str:
+        lines = (self.folder / "zygote.log").read_text("utf-8", "replace").strip().splitlines()
+        return f": {wire.clean(lines[-1])}" if lines else ""
+
+
+class Process:
+    """One forked process and the wire to it."""
+
+    def __init__(self, zygote: Zygote, pid: int, channel: socket.socket, output: int, scratch: Path) -> None:
+        self.pid = pid
+        self.output = b""
+        self.held: tuple[str, ...] = ()
+        self._zygote, self._channel, self._out, self._scratch = zygote, channel, output, scratch
+        self._cap = zygote.limits.output
+        self._alive, self._cpu_at_end, self._exit = True, 0.0, 0
+        channel.setblocking(False)
+        os.set_blocking(output, False)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(output, selectors.EVENT_READ, "output")
+        self._selector.register(channel, selectors.EVENT_READ, "channel")
+        try:
+            self.held = tuple(self._exchange(b"", GRACE * 2, GRACE * 10)["held"])
+        except Died as error:
+            raise SandboxError(f"a {scratch.name.split('-')[0]} process did not start: {error}") from None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still be called."""
+        return self._alive
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds used so far, from the kernel's clock of that process."""
+        if not self._alive:
+            return self._cpu_at_end
+        try:
+            # Linux: the CPU clock of a process is its complemented pid, shifted, and 2 for "scheduled time".
+            return time.clock_gettime((~self.pid << 3) | 2)
+        except OSError:
+            return 0.0
+
+    def call(self, operation: str, arguments: dict[str, Any], cpu: float, wall: float) -> Any:
+        """The value of ``operation``. Raises TimedOut or Died, after which the process is gone, or RaisedRemotely."""
+        if not self._alive:
+            raise Died("its process has already ended")
+        nonce = secrets.token_hex(8)
+        answer = self._exchange(wire.encode((nonce, operation, arguments)), cpu, wall)
+        if not isinstance(answer, dict) or answer.get("nonce") != nonce:
+            self._fail("it answered something that was not asked")
+        if "raised" in answer:
+            raise RaisedRemotely(_remote(answer["raised"]))
+        return answer.get("value")
+
+    def close(self) -> None:
+        """Kill the process and collect what it printed; harmless when it is dead."""
+        if not self._alive:
+            return
+        ended = self._zygote.reap(self.pid)
+        self._alive, self._cpu_at_end, self._exit = False, float(ended["cpu"]), int(ended["exit"])
+        self._drain()
+        self._selector.close()
+        self._channel.close()
+        os.close(self._out)
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _exchange(self, frame: bytes, cpu: float, wall: float) -> Any:
+        """Send ``frame`` and receive one; the descriptors never block, the clocks are looked at between waits."""
+        pending, received = memoryview(frame), bytearray()
+        need, sizes = wire.PREFIX.size, (0, 0)
+        started, cpu_before = time.monotonic(), self.cpu
+        while True:
+            spent, passed = self.cpu - cpu_before, time.monotonic() - started
+            if spent >= cpu or passed >= wall:
+                self.close()
+                raise TimedOut(*(("computing", cpu) if spent >= cpu else ("waiting", wall)))
+            events = selectors.EVENT_READ | (selectors.EVENT_WRITE if pending else 0)
+            self._selector.modify(self._channel, events, "channel")
+            for key, mask in self._selector.select(max(0.002, min(cpu - spent, wall - passed, 0.25))):
+                if key.data == "output":
+                    self._drain()
+                    continue
+                if mask & selectors.EVENT_WRITE:
+                    with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+                        pending = pending[self._channel.send(pending[: 1 << 20]) :]
+                if not mask & selectors.EVENT_READ:
+                    continue
+                try:
+                    part = self._channel.recv(min(need - len(received), 1 << 20))
+                except BlockingIOError:
+                    continue
+                except ConnectionResetError:
+                    part = b""
+                if not part:
+                    self._fail(None)
+                received += part
+                try:
+                    if len(received) == need and need == wire.PREFIX.size and sizes == (0, 0):
+                        sizes = wire.lengths(bytes(received))
+                        need += sum(sizes)
+                    if len(received) == need:
+                        head = wire.PREFIX.size + sizes[0]
+                        return wire.decode(bytes(received[wire.PREFIX.size : head]), bytes(received[head:]))
+                except wire.WireError as error:
+                    self._fail(str(error))
+
+    def _fail(self, reason: str | None) -> NoReturn:
+        """The process is of no more use: end it, and say why; without a reason, it ended by itself."""
+        self.close()
+        if reason is None:
+            killed = signal.Signals(-self._exit).name if self._exit < 0 else ""
+            reason = f"it was ended by {killed}" if killed else f"it exited with status {self._exit}"
+        raise Died(reason)
+
+    def _drain(self) -> None:
+        """Take what was printed, keep the first bytes, drop the rest without blocking the process."""
+        while True:
+            try:
+                part = os.read(self._out, 1 << 16)
+            except (BlockingIOError, OSError):
+                return
+            if not part:
+                with contextlib.suppress(KeyError, ValueError):
+                    self._selector.unregister(self._out)
+                return
+            self.output += part[: max(0, self._cap - len(self.output))]
+
+
+def _remote(raised: Any) -> Remote:
+    try:
+        frames = tuple((str(file), int(line), str(where), str(text)) for file, line, where, text in raised["frames"])
+        kinds = tuple(map(str, raised["kinds"]))
+        return Remote(str(raised["type"]), str(raised["text"]), str(raised["name"]), kinds, frames)
+    except (KeyError, TypeError, ValueError):
+        return Remote("Exception", "", "", (), ())
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """The whole environment of the zygote: nothing of the user's, one thread, no randomised hashes."""
+    fixed = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LC_ALL": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    return fixed | {name: os.environ[name] for name in KEPT if name in os.environ}

@@ -1,0 +1,299 @@
+"""The student's handle: what checks use to build, feed and question the submission's classes. Numbers in, numbers out.
+
+A handle has one process, started when first needed and again after a death. What failed for good (a file that does not
+load, a call that ran into its limit) is remembered for the whole submission, so that no later check pays for it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote
+
+CALLED = {"__call__": "forward"}
+
+
+class StudentError(Exception):
+    """A call on the student's side did not end in a value. ``call`` names it as a student would."""
+
+    def __init__(self, call: str, text: str) -> None:
+        super().__init__(text)
+        self.call = call
+
+
+class Absent(StudentError):
+    """A file or a definition that the submission does not have."""
+
+    def __init__(self, name: str, call: str, text: str) -> None:
+        super().__init__(call, text)
+        self.name = name
+
+
+class Unwritten(Absent):
+    """A definition that still raises NotImplementedError, as its stub does."""
+
+
+class Raised(StudentError):
+    """The student's code raised an exception."""
+
+    def __init__(self, call: str, remote: Remote) -> None:
+        super().__init__(call, f"{remote.type}: {remote.text}" if remote.text else remote.type)
+        self.remote = remote
+
+
+class Crashed(StudentError):
+    """The student's process ended, or sent what is no answer."""
+
+
+class OutOfTime(StudentError):
+    """The call, or the submission as a whole, used up its time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter as the student's module lists it: a claim until outputs are seen to follow it."""
+
+    name: str
+    shape: tuple[int, ...]
+    grad: bool
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+
+@dataclass(slots=True)
+class _Record:
+    """What is known of a submission across its processes."""
+
+    cpu: float = 0.0
+    calls: int = 0
+    output: bytearray = field(default_factory=bytearray)
+    for_good: dict[str, StudentError] = field(default_factory=dict)
+    slow: set[str] = field(default_factory=set)
+    defined: dict[str, dict[str, tuple[int, tuple[str, ...]]]] = field(default_factory=dict)
+    held: tuple[str, ...] = ()
+
+
+class Student:
+    """One submission, callable. ``contract`` names the top-level definitions that the assignment asks for."""
+
+    def __init__(
+        self, zygote: Zygote, files: Mapping[str, bytes], contract: Sequence[str], record: _Record | None = None
+    ) -> None:
+        self._zygote, self._files, self._contract = zygote, dict(files), tuple(contract)
+        self._record = record or _Record()
+        self._process: Process | None = None
+        self._objects = 0
+        self._loaded: set[str] = set()
+
+    # --- what checks use --------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def fresh(self) -> Iterator[Student]:
+        """The same submission in a process of its own, which remembers nothing."""
+        other = Student(self._zygote, self._files, self._contract, self._record)
+        try:
+            yield other
+        finally:
+            other.close()
+
+    def defines(self, name: str, module: str = "gpt") -> bool:
+        """Whether the file defines ``name``. Raises what loading the file raised."""
+        if module not in self._record.defined:
+            self._load(module)
+        return name in self._record.defined[module]
+
+    def build(self, name: str, arguments: Mapping[str, int], seed: int = 0) -> Module:
+        """Construct a class of gpt.py. Arguments go by name where the constructor has all the names, else by order."""
+        self._require(name, "gpt")
+        self._objects += 1
+        number = self._objects
+        sizes = ", ".join(f"{key}={value}" for key, value in arguments.items())
+        claim = self._call(
+            f"{name}({sizes})",
+            f"{name}.__init__",
+            "build",
+            {"number": number, "module": "gpt", "name": name, "arguments": dict(arguments), "seed": seed},
+        )
+        parameters = tuple(Parameter(p["name"], tuple(p["shape"]), p["grad"]) for p in claim["parameters"])
+        return Module(self, self._process, number, name, parameters, bool(claim["module"]))
+
+    def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
+        """What a function of a file returns; a ``Module`` among the arguments stands for the object itself."""
+        self._require(name, module)
+        given = [("object", a.number) if isinstance(a, Module) else a for a in arguments]
+        shown = ", ".join(_shown(a) for a in arguments)
+        return self._call(
+            f"{name}({shown})", name, "function", {"module": module, "name": name, "arguments": given, "seed": seed}
+        )
+
+    # --- what the suite uses ----------------------------------------------------------------------------------------
+
+    def written(self, name: str, module: str) -> tuple[int, tuple[str, ...]] | None:
+        """The line to look at in a definition, and its functions that are still stubs; None where there is none.
+
+        A claim of the file. Raises what loading the file raised.
+        """
+        return self._record.defined[module].get(name) if self.defines(name, module) else None
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds used by all processes of this submission."""
+        return self._record.cpu
+
+    @property
+    def output(self) -> str:
+        """What the submission printed, as far as it is kept."""
+        return bytes(self._record.output).decode("utf-8", "replace")
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The layers of confinement that held."""
+        return self._record.held
+
+    def close(self) -> None:
+        """End this handle's process; the next call starts another."""
+        if self._process is not None:
+            self._process.close()
+            room = self._zygote.limits.output - len(self._record.output)
+            self._record.output += self._process.output[: max(0, room)]
+            self._process = None
+            self._loaded.clear()
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _require(self, name: str, module: str) -> None:
+        self._load(module)
+        if not self.defines(name, module):
+            raise Absent(name, name, f"{module}.py does not define {name}")
+
+    def _load(self, module: str) -> None:
+        if f"{module}.py" not in self._files:
+            raise Absent(f"{module}.py", f"{module}.py", f"there is no {module}.py in the submission")
+        known = self._record.for_good.get(module)
+        if known is not None:
+            raise known
+        if self._process is not None and module in self._loaded:
+            return
+        try:
+            defined = self._call(f"{module}.py", module, "load", {"module": module})
+        except StudentError as error:
+            self._record.for_good[module] = error
+            raise
+        self._record.defined[module] = {
+            str(n): (int(line), tuple(map(str, stubs))) for n, (line, stubs) in defined.items()
+        }
+        self._loaded.add(module)
+
+    def _call(self, call: str, kind: str, operation: str, arguments: dict[str, Any]) -> Any:
+        """One call within its limits; every way to fail becomes a StudentError."""
+        record, limits = self._record, self._zygote.limits
+        if call in record.for_good:
+            raise record.for_good[call]
+        left = limits.submission_cpu - record.cpu
+        if left <= 0:
+            raise OutOfTime(
+                call, f"the submission had used up its {limits.submission_cpu:g} s of computing before this"
+            )
+        cpu = min(limits.again_cpu if kind in record.slow else limits.call_cpu, left)
+        process = self._ensure()
+        before = process.cpu
+        try:
+            return process.call(operation, arguments, cpu, cpu * limits.wall_factor)
+        except TimedOut as error:
+            record.slow.add(kind)
+            record.for_good[call] = OutOfTime(call, f"no result after {error.limit:g} s of {error.clock}")
+            raise record.for_good[call] from None
+        except Died as error:
+            raise Crashed(call, f"the Python process died: {error}") from None
+        except RaisedRemotely as error:
+            raise self._translated(call, error.remote) from None
+        finally:
+            record.cpu += max(0.0, process.cpu - before)
+            if not process.alive:
+                self.close()
+
+    def _ensure(self) -> Process:
+        if self._process is None:
+            self._process = self._zygote.fork("student")
+            self._record.held = self._process.held
+            files = {name: np.frombuffer(data, np.uint8) for name, data in self._files.items()}
+            self._process.call("files", {"files": files}, self._zygote.limits.call_cpu, 60)
+        return self._process
+
+    def _translated(self, call: str, remote: Remote) -> StudentError:
+        """NotImplementedError in a definition of the contract means: not written yet. So does its missing name."""
+        if "NotImplementedError" in remote.kinds and remote.frames:
+            file, line, where, _ = remote.frames[-1]
+            owner = where.split(".")[0]
+            if owner in self._contract:
+                return Unwritten(owner, call, f"{where} is not written yet ({file}, line {line})")
+        if "NameError" in remote.kinds and remote.name in self._contract:
+            return Absent(remote.name, call, f"{remote.name} is used, but gpt.py does not define it")
+        return Raised(call, remote)
+
+
+class Module:
+    """An object built by the student's code. It lives in one process, and is gone when that is."""
+
+    def __init__(
+        self,
+        student: Student,
+        process: Process | None,
+        number: int,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        is_module: bool,
+    ) -> None:
+        self._student, self._process = student, process
+        self.number, self.name, self.parameters, self.is_module = number, name, parameters, is_module
+
+    @property
+    def numel(self) -> int:
+        """The number of parameters, each shared one counted once."""
+        return sum(p.size for p in self.parameters)
+
+    def __call__(self, *arguments: Any, seed: int = 0) -> Any:
+        """What the module returns for ``arguments`` (numpy arrays arrive as tensors)."""
+        return self.method("__call__", *arguments, seed=seed)
+
+    def method(self, name: str, *arguments: Any, seed: int = 0) -> Any:
+        """What the method ``name`` returns."""
+        kind = f"{self.name}.{CALLED.get(name, name)}"
+        shown = ", ".join(_shown(a) for a in arguments)
+        self._same_process()
+        return self._student._call(
+            f"{kind}({shown})",
+            kind,
+            "call",
+            {"number": self.number, "method": name, "arguments": list(arguments), "seed": seed},
+        )
+
+    def push(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Copy ``weights`` into the parameters of these names."""
+        self._same_process()
+        self._student._call(
+            f"{self.name} parameters", self.name, "push", {"number": self.number, "weights": dict(weights)}
+        )
+
+    def pull(self) -> dict[str, np.ndarray]:
+        """The values of all parameters, as the module claims them."""
+        self._same_process()
+        pulled = self._student._call(f"{self.name} parameters", self.name, "pull", {"number": self.number})
+        return dict(pulled)
+
+    def _same_process(self) -> None:
+        if self._process is not self._student._process:
+            raise Crashed(self.name, f"the Python process died in an earlier call, and the {self.name} with it")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"shape {tuple(value.shape)}"
+    return value.name if isinstance(value, Module) else repr(value)

@@ -1,0 +1,204 @@
+"""Frames and values on the wire between the grader and a process that runs student code.
+
+A frame is ``u32 header length, u32 body length, header, body``: the header is JSON, the body the raw little-endian
+bytes of the arrays that the header describes. Nothing is unpickled, every length is checked before anything is
+allocated, and text is defused here, at the border, so that no later part has to remember to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import numbers
+import os
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+PREFIX = struct.Struct("<II")
+MAX_HEADER = 1 << 20
+MAX_BODY = 64 << 20
+MAX_ARRAYS = 4096
+MAX_RANK = 8
+MAX_DIM = 1 << 24
+MAX_DEPTH = 64
+MAX_TEXT = 4000
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "f32": np.dtype("<f4"),
+    "f64": np.dtype("<f8"),
+    "i64": np.dtype("<i8"),
+    "u8": np.dtype("u1"),
+}
+CODES = {dtype: code for code, dtype in DTYPES.items()}
+
+
+class WireError(Exception):
+    """What arrived is not a frame of this protocol."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value that is neither a number, a text, an array nor a container of these: only its type's name crosses."""
+
+    type: str
+
+
+def clean(text: str, cap: int = MAX_TEXT) -> str:
+    """``text`` without control characters, direction overrides and lone surrogates, and not longer than ``cap``."""
+    text = text[: cap + 1].encode("utf-8", "backslashreplace").decode("utf-8")
+    text = "".join(c if c in "\n\t" or (c.isprintable() and c not in "\u2028\u2029") else "\ufffd" for c in text)
+    return text if len(text) <= cap else text[: cap - 1] + "…"
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+
+
+def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: None) -> bytes:
+    """The frame of ``value``; ``as_array`` turns a foreign tensor into a numpy array, or returns None.
+
+    Raises WireError where the value is too large or too deep.
+    """
+    arrays: list[np.ndarray] = []
+    body: list[bytes] = []
+
+    def tree(value: Any, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise WireError("the value is nested too deeply")
+        if value is None or isinstance(value, (bool, str)):
+            return value if not isinstance(value, str) else str(value)[: MAX_TEXT + 1]
+        array = value if isinstance(value, np.ndarray) else as_array(value)
+        if array is not None:
+            if array.dtype.newbyteorder("<") not in CODES:
+                return {"opaque": f"array of {array.dtype}"}
+            arrays.append(array)
+            body.append(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False).tobytes())
+            return {"array": len(arrays) - 1}
+        if isinstance(value, (np.bool_, numbers.Integral)):
+            return bool(value) if isinstance(value, np.bool_) else int(value)
+        if isinstance(value, numbers.Real):
+            return float(value)
+        if isinstance(value, Opaque):
+            return {"opaque": value.type}
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+        if isinstance(value, dict):
+            return {"dict": [[tree(key, depth + 1), tree(item, depth + 1)] for key, item in value.items()]}
+        if isinstance(value, tuple):
+            return {"tuple": [tree(item, depth + 1) for item in value]}
+        if isinstance(value, list):
+            return [tree(item, depth + 1) for item in value]
+        return {"opaque": type(value).__name__}
+
+    root = tree(value, 0)
+    described = [{"dtype": CODES[a.dtype.newbyteorder("<")], "shape": list(a.shape)} for a in arrays]
+    header = json.dumps({"value": root, "arrays": described}).encode()
+    size = sum(map(len, body))
+    if len(header) > MAX_HEADER or size > MAX_BODY or len(arrays) > MAX_ARRAYS:
+        raise WireError(f"the value is too large to send ({len(header) + size:,} bytes)")
+    return b"".join([PREFIX.pack(len(header), size), header, *body])
+
+
+def lengths(prefix: bytes) -> tuple[int, int]:
+    """Header and body length announced by a frame's first 8 bytes. Raises WireError where they pass the caps."""
+    header, body = PREFIX.unpack(prefix)
+    if header > MAX_HEADER or body > MAX_BODY:
+        raise WireError(f"a frame announces {header:,} + {body:,} bytes")
+    return header, body
+
+
+def decode(header: bytes, body: bytes) -> Any:
+    """The value of a frame. Raises WireError for anything that ``encode`` would not have written."""
+    try:
+        document = json.loads(header)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"the header is not JSON: {error}") from None
+    if not isinstance(document, dict) or not isinstance(document.get("arrays"), list) or "value" not in document:
+        raise WireError("the header does not describe a value")
+    arrays = _arrays(document["arrays"], body)
+
+    def tree(node: Any, depth: int) -> Any:
+        if depth > 2 * MAX_DEPTH:
+            raise WireError("the value is nested too deeply")
+        if node is None or isinstance(node, (bool, int, float)):
+            return node
+        if isinstance(node, str):
+            return clean(node)
+        if isinstance(node, list):
+            return [tree(item, depth + 1) for item in node]
+        if isinstance(node, dict) and len(node) == 1:
+            ((kind, content),) = node.items()
+            if kind == "array" and type(content) is int and 0 <= content < len(arrays):
+                return arrays[content]
+            if kind == "opaque" and isinstance(content, str):
+                return Opaque(clean(content, 200))
+            if kind == "tuple" and isinstance(content, list):
+                return tuple(tree(item, depth + 1) for item in content)
+            if kind == "dict" and isinstance(content, list):
+                return dict(_pair(item, lambda part: tree(part, depth + 1)) for item in content)
+        raise WireError("the header holds a value of no known kind")
+
+    return tree(document["value"], 0)
+
+
+def _pair(item: Any, tree: Callable[[Any], Any]) -> tuple[Any, Any]:
+    if not isinstance(item, list) or len(item) != 2:
+        raise WireError("a dict holds something that is not a pair")
+    key = tree(item[0])
+    try:
+        hash(key)
+    except TypeError:
+        raise WireError("a dict has a key that cannot be hashed") from None
+    return key, tree(item[1])
+
+
+def _arrays(described: list[Any], body: bytes) -> list[np.ndarray]:
+    if len(described) > MAX_ARRAYS:
+        raise WireError(f"{len(described):,} arrays in one frame")
+    arrays, offset = [], 0
+    for entry in described:
+        if not isinstance(entry, dict) or not isinstance(entry.get("dtype"), str):
+            raise WireError("an array is not described")
+        dtype, shape = DTYPES.get(entry["dtype"]), entry.get("shape")
+        if dtype is None or not isinstance(shape, list) or len(shape) > MAX_RANK:
+            raise WireError("an array has an unknown type or too many dimensions")
+        if any(type(size) is not int or not 0 <= size <= MAX_DIM for size in shape):
+            raise WireError("an array has an impossible size")
+        size = math.prod(shape) * dtype.itemsize
+        if offset + size > len(body):
+            raise WireError("the body is shorter than its arrays")
+        # A copy: the array must neither be read-only nor keep the whole frame alive.
+        arrays.append(np.frombuffer(body, dtype, math.prod(shape), offset).reshape(shape).copy())
+        offset += size
+    if offset != len(body):
+        raise WireError("the body is longer than its arrays")
+    return arrays
+
+
+# --- frames on a blocking descriptor (inside the worker and the zygote) ----------------------------------------------
+
+
+def read(fd: int) -> Any:
+    """The next value from ``fd``. Raises EOFError when the other side is gone."""
+    header, body = lengths(_exactly(fd, PREFIX.size))
+    return decode(_exactly(fd, header), _exactly(fd, body))
+
+
+def write(fd: int, frame: bytes) -> None:
+    """All of ``frame`` into ``fd``."""
+    view = memoryview(frame)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _exactly(fd: int, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        part = os.read(fd, min(size - len(parts), 1 << 20))
+        if not part:
+            raise EOFError
+        parts += part
+    return bytes(parts)

@@ -1,0 +1,233 @@
+"""Inside the process that runs student code: load the files, then build, call and change what they define on request.
+
+Everything here may be tampered with by the code it runs, so all that leaves is a claim: numbers, names and texts, which
+the trusted side checks or merely shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import inspect
+import linecache
+import os
+import random
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from autograder.sandbox import confine, wire
+
+MAX_FRAMES = 6
+
+
+def main(channel: int, request: dict[str, Any]) -> None:
+    """Serve calls on ``channel``; ``request`` brings the limits and the folder to live in."""
+    os.chdir(request["scratch"])
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    held = confine.confine(confine.Limits(**request["limits"]))
+    _forget_grader(request["root"])
+    wire.write(channel, wire.encode({"held": held}))
+    serve(channel, Worker())
+
+
+def serve(channel: int, operations: Any) -> None:
+    """Answer each request with what the method of that name returns, or with what it raised."""
+    while True:
+        try:
+            nonce, operation, arguments = wire.read(channel)
+        except EOFError:
+            return
+        try:
+            reply = {"nonce": nonce, "value": getattr(operations, f"do_{operation}")(**arguments)}
+            frame = wire.encode(reply, _as_array)
+        except BaseException as error:  # a student's sys.exit() is an answer too
+            frame = wire.encode({"nonce": nonce, "raised": _describe(error, operations)})
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        wire.write(channel, frame)
+
+
+def _forget_grader(root: str) -> None:
+    """Leave no module of the grader within reach of a plain import."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
+        del sys.modules[name]
+    sys.path[:] = [entry for entry in sys.path if entry != root]
+    sys.argv[:] = ["gpt.py"]
+
+
+class Worker:
+    """The operations of a student's process; objects stay here and are known outside by their numbers."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.objects: dict[int, Any] = {}
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    def do_files(self, files: dict[str, np.ndarray]) -> None:
+        """Take the submission's files; nothing is executed yet."""
+        self.files = {name: data.tobytes() for name, data in files.items()}
+        sys.meta_path.insert(0, _Finder(self.files))
+
+    def do_load(self, module: str) -> dict[str, Any]:
+        """Execute a file; for each definition the line to look at, and which of its functions are still stubs."""
+        namespace = vars(importlib.import_module(module))
+        found: dict[str, Any] = {name: (0, []) for name, value in namespace.items() if callable(value)}
+        for node in ast.parse(self.files[f"{module}.py"]).body:
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in found:
+                stubs = _stubs(node)
+                found[node.name] = (min(stubs.values(), default=node.lineno), list(stubs))
+        return found
+
+    # --- objects ----------------------------------------------------------------------------------------------------
+
+    def do_build(self, number: int, module: str, name: str, arguments: dict[str, Any], seed: int) -> dict[str, Any]:
+        """Construct ``name`` from ``module``; the parameters it then has."""
+        _seed(seed)
+        cls = getattr(importlib.import_module(module), name)
+        built = cls(**arguments) if _takes(cls, arguments) else cls(*arguments.values())
+        self.objects[number] = built.eval() if isinstance(built, nn.Module) else built
+        return {"type": type(built).__name__, "module": isinstance(built, nn.Module), "parameters": _parameters(built)}
+
+    def do_push(self, number: int, weights: dict[str, np.ndarray]) -> None:
+        """Copy ``weights`` into the parameters of these names."""
+        parameters = dict(nn.Module.named_parameters(self.objects[number]))
+        with torch.no_grad():
+            for name, value in weights.items():
+                parameters[name].data.copy_(torch.from_numpy(value))
+
+    def do_pull(self, number: int) -> dict[str, np.ndarray]:
+        """The values of all parameters."""
+        return {name: p.detach().cpu().numpy() for name, p in nn.Module.named_parameters(self.objects[number])}
+
+    def do_call(self, number: int, method: str, arguments: list[Any], seed: int) -> Any:
+        """Call a method of an object (``__call__`` for the object itself) without gradients."""
+        _seed(seed)
+        with torch.no_grad():
+            return getattr(self.objects[number], method)(*map(_as_tensor, arguments))
+
+    def do_function(self, module: str, name: str, arguments: list[Any], seed: int) -> Any:
+        """Call a function of a file; an argument ``("object", n)`` stands for object ``n``."""
+        _seed(seed)
+        function = getattr(importlib.import_module(module), name)
+        given = [
+            self.objects[a[1]] if isinstance(a, tuple) and a[:1] == ("object",) else _as_tensor(a) for a in arguments
+        ]
+        with torch.no_grad():
+            return function(*given)
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports of the submission's own files, from memory: no folder of a submission is ever on the path."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        self.files = files
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if path is None and f"{fullname}.py" in self.files:
+            return importlib.util.spec_from_loader(fullname, self, origin=f"{fullname}.py")
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        name = f"{module.__name__}.py"
+        source = self.files[name]
+        module.__file__ = name
+        code = compile(source, name, "exec", dont_inherit=True)
+        lines = importlib.util.decode_source(source).splitlines(keepends=True)
+        linecache.cache[name] = (len(source), None, lines, name)
+        exec(code, module.__dict__)
+
+
+def _stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
+    """The functions of a definition whose body still says ``raise NotImplementedError``, and on which line."""
+    functions = (
+        [node] if isinstance(node, ast.FunctionDef) else [n for n in node.body if isinstance(n, ast.FunctionDef)]
+    )
+    return {
+        function.name: statement.lineno
+        for function in functions
+        for statement in function.body
+        if isinstance(statement, ast.Raise) and "NotImplementedError" in ast.dump(statement)
+    }
+
+
+def _seed(seed: int) -> None:
+    torch.manual_seed(seed)
+    random.seed(seed)
+    np.random.seed(seed % (1 << 32))
+
+
+def _takes(cls: type, arguments: dict[str, Any]) -> bool:
+    """Whether the constructor names all of ``arguments``: then their order is the student's own."""
+    try:
+        parameters = inspect.signature(cls).parameters
+    except (TypeError, ValueError):
+        return False
+    return all(
+        name in parameters and parameters[name].kind is not inspect.Parameter.POSITIONAL_ONLY for name in arguments
+    )
+
+
+def _parameters(built: Any) -> list[dict[str, Any]]:
+    if not isinstance(built, nn.Module):
+        return []
+    return [
+        {"name": name, "shape": list(p.shape), "grad": p.requires_grad} for name, p in nn.Module.named_parameters(built)
+    ]
+
+
+def _as_tensor(value: Any) -> Any:
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+
+
+def _as_array(value: Any) -> np.ndarray | None:
+    if not isinstance(value, torch.Tensor):
+        return None
+    value = value.detach().cpu()
+    if value.dtype.is_floating_point and value.dtype is not torch.float64:
+        value = value.float()
+    elif not value.dtype.is_floating_point and not value.dtype.is_complex and value.dtype is not torch.uint8:
+        value = value.long()
+    array: np.ndarray = value.contiguous().numpy()
+    return array
+
+
+def _describe(error: BaseException, operations: Any) -> dict[str, Any]:
+    """An exception as data: only the student's own lines, the innermost last."""
+    files = getattr(operations, "files", {})
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename in files:
+            text = linecache.getline(code.co_filename, trace.tb_lineno).strip()
+            frames.append((code.co_filename, trace.tb_lineno, getattr(code, "co_qualname", code.co_name), text))
+        trace = trace.tb_next
+    if isinstance(error, SyntaxError) and error.filename is not None and error.filename in files:
+        frames.append((error.filename, error.lineno or 0, "", (error.text or "").strip()))
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except Exception:
+        text = ""
+    name = getattr(error, "name", None)
+    return {
+        "type": type(error).__name__,
+        "text": str(text),
+        "name": name if isinstance(name, str) else "",
+        "frames": frames[-MAX_FRAMES:],
+        "kinds": [kind.__name__ for kind in type(error).__mro__[:8]],
+    }

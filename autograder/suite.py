@@ -1,0 +1,278 @@
+"""Runs the checks under pytest and turns what happens into verdicts: every check of the rubric ends as exactly one.
+
+The same plugin serves ``grade`` and a plain ``pytest autograder/checks --submission PATH``.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import hmac
+import os
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autograder
+from autograder import report as reports
+from autograder.assignment import ASSIGNMENT
+from autograder.oracle.handle import Oracle
+from autograder.outcome import Failed, Notes, tell
+from autograder.report import Report, Verdict
+from autograder.rubric import Check, Rubric
+from autograder.sandbox.process import Zygote
+from autograder.sandbox.student import Absent, Student, StudentError
+from autograder.submission import Submission
+
+CHECKS = Path(__file__).with_name("checks")
+PUBLIC_SECRET = b"public"
+
+# A grading run is not a test session of this machine: none of its plugins, caches or captures takes part.
+OPTIONS = (
+    *("-c", os.devnull, "--rootdir", str(CHECKS), "--confcutdir", str(CHECKS)),
+    *("--disable-plugin-autoload", "--capture=no", "--assert=plain"),
+    *(
+        f"-pno:{name}"
+        for name in ("terminal", "cacheprovider", "logging", "warnings", "doctest", "unittest", "junitxml")
+    ),
+    *(f"-pno:{name}" for name in ("faulthandler", "pastebin", "stepwise", "unraisableexception", "threadexception")),
+)
+
+ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+class Suite:
+    """A pytest plugin: what the checks' fixtures hand out, and the record of their verdicts."""
+
+    NAME = "grading"
+
+    def __init__(
+        self,
+        submission: Submission,
+        zygote: Zygote,
+        rubric: Rubric,
+        secret: bytes = PUBLIC_SECRET,
+        on_verdict: Callable[[Verdict], None] = lambda _: None,
+        only: str | None = None,
+    ) -> None:
+        self.__name__ = self.NAME  # under which pytest registers a plugin
+        self.verdicts: dict[str, Verdict] = {}
+        self.cpu: dict[str, float] = {}
+        self.trouble = ""
+        self._submission, self._secret, self._only, self._on_verdict = submission, secret, only, on_verdict
+        self._rows = {check.id: check for check in rubric.checks}
+        self.student = Student(zygote, submission.files, [entry.name for entry in ASSIGNMENT.contract])
+        self.oracle = Oracle(zygote)
+        self._notes: dict[str, Notes] = {}
+
+    def close(self) -> None:
+        """End the processes of this run."""
+        self.student.close()
+        self.oracle.close()
+
+    # --- what the fixtures in checks/conftest.py hand out -----------------------------------------------------------
+
+    def notes_of(self, item: pytest.Item) -> Notes:
+        """What the check ``item`` says and measured."""
+        return self._notes.setdefault(identity(item), Notes())
+
+    def generator(self, label: str) -> np.random.Generator:
+        """Random numbers that depend on the secret, the submission and ``label`` alone."""
+        message = f"{self._submission.sha256}/{label}".encode()
+        return np.random.default_rng(int.from_bytes(hmac.digest(self._secret, message, "sha256"), "little"))
+
+    # --- hooks ------------------------------------------------------------------------------------------------------
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Rubric order; what is not asked for is deselected; a check without a row is a mistake of the grader."""
+        unknown = [identity(item) for item in items if identity(item) not in self._rows]
+        if unknown:
+            raise pytest.UsageError(f"no row in rubric.toml for {', '.join(unknown)}")
+        order = {own: position for position, own in enumerate(self._rows)}
+        items.sort(key=lambda item: order[identity(item)])
+        left = [item for item in items if self._only not in (None, self._rows[identity(item)].criterion)]
+        if left:
+            config.hook.pytest_deselected(items=left)
+            items[:] = [item for item in items if item not in left]
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """What a check needs by declaration is looked for before it runs."""
+        for name in _needs(item):
+            module = next(entry.module for entry in ASSIGNMENT.contract if entry.name == name)
+            if not self.student.defines(name, module):
+                raise Absent(name, name, f"{module}.py does not define {name}")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        error = call.excinfo.value if call.excinfo else None
+        own = identity(item)
+        self.cpu[own] = self.cpu.get(own, 0.0) + call.duration
+        if isinstance(error, KeyboardInterrupt) or (error is None and call.when != "call"):
+            return report
+        if own not in self.verdicts or error is not None:
+            verdict = self._verdict(self._rows[own], _needs(item), error)
+            self.verdicts[own] = verdict
+            self._on_verdict(verdict)
+            if error is not None and verdict.status != "error":
+                # What a person reads under plain pytest: the message, not a trace through the grader.
+                report.longrepr = f"{verdict.status}: {verdict.message}"
+        return report
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        """pytest itself, or a hook, failed: kept, so that the report can say so."""
+        self.trouble = str(excrepr).strip().splitlines()[-1]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """A check file that cannot be imported takes no check away unseen."""
+        if report.failed:
+            self.trouble = str(report.longrepr).strip().splitlines()[-1]
+
+    # --- verdicts ---------------------------------------------------------------------------------------------------
+
+    def _verdict(self, row: Check, needs: tuple[str, ...], error: BaseException | None) -> Verdict:
+        notes = self._notes.get(row.id, Notes())
+        make = functools.partial(
+            Verdict, id=row.id, criterion=row.criterion, title=row.title, max_score=row.points, evidence=notes.evidence
+        )
+        if error is None:
+            return make(status="passed", score=row.points, message=notes.message)
+        if isinstance(error, Failed):
+            diagnosis = tuple(reports.Diagnosis(mistake=name, sentence=sentence) for name, sentence in error.diagnosis)
+            score = row.points / 2 if error.status == "partial" else 0
+            return make(status=error.status, score=score, message=str(error), diagnosis=diagnosis)
+        if isinstance(error, StudentError):
+            told = tell(error, needs)
+            return make(status=told.status, score=0, message=told.message)
+        return make(status="error", score=0, message=f"The grader failed here: {type(error).__name__}: {error}")
+
+    def absent(self, row: Check, reason: str) -> Verdict:
+        """The verdict of a check that did not run: an error where there is a ``reason``, else not asked for."""
+        status: Any = "error" if reason else "skipped"
+        return Verdict(
+            id=row.id,
+            criterion=row.criterion,
+            title=row.title,
+            status=status,
+            score=0,
+            max_score=row.points,
+            message=f"The grader failed here: {reason}" if reason else "not asked for in this run",
+        )
+
+
+def grade(
+    submission: Submission,
+    zygote: Zygote,
+    rubric: Rubric,
+    *,
+    secret: bytes = PUBLIC_SECRET,
+    only: str | None = None,
+    on_verdict: Callable[[Verdict], None] = lambda _: None,
+) -> Report:
+    """Run all checks on ``submission``. Raises SandboxError when the grader's own processes fail."""
+    started = time.perf_counter()
+    suite = Suite(submission, zygote, rubric, secret, on_verdict, only)
+    facts = zygote.ready()
+    try:
+        with _without_options():
+            code = pytest.main([*OPTIONS, str(CHECKS)], plugins=[suite])
+        if code == pytest.ExitCode.INTERRUPTED and not suite.trouble:
+            raise KeyboardInterrupt
+        unwritten = tuple(_unwritten(suite.student))
+        suite.close()
+        held = suite.student.held
+        reason = suite.trouble
+        if not reason and code not in ENDED:
+            reason = f"pytest ended with {code!r}"
+        verdicts = []
+        for row in rubric.checks:
+            asked = only in (None, row.criterion)
+            verdict = suite.verdicts.get(row.id)
+            verdicts.append(verdict or suite.absent(row, (reason or "it never ran") if asked else ""))
+    finally:
+        suite.close()
+    checks = tuple(verdicts)
+    score, max_score, bonus = reports.totals(checks, {c.id for c in rubric.criteria if c.bonus}, rubric.total)
+    return Report(
+        assignment=ASSIGNMENT.name,
+        submission=reports.SubmissionFacts(
+            id=submission.id, sha256=submission.sha256, form=submission.form, files=tuple(submission.handed_in)
+        ),
+        provenance=reports.Provenance(
+            grader=grader_version(),
+            rubric=rubric.version,
+            seed_id=hashlib.sha256(secret).hexdigest()[:12],
+            torch=facts["torch"],
+            python=facts["python"],
+            platform=facts["platform"],
+            confinement=held,
+        ),
+        score=score,
+        max_score=max_score,
+        bonus=bonus,
+        gradable=all(check.status != "error" for check in checks),
+        criteria=tuple(
+            reports.CriterionFacts(id=c.id, title=c.title, task=c.task, bonus=c.bonus) for c in rubric.criteria
+        ),
+        checks=checks,
+        unwritten=unwritten,
+        output=suite.student.output,
+        timing=reports.Timing(wall=time.perf_counter() - started, cpu=suite.student.cpu, checks=suite.cpu),
+    )
+
+
+@functools.cache
+def grader_version() -> str:
+    """The release, and a hash of the files that decide verdicts, so that two graders are never taken for one."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(
+        [*root.glob("*.py"), *(p for part in ("checks", "oracle", "sandbox") for p in (root / part).glob("*.py"))]
+    ):
+        digest.update(path.name.encode() + path.read_bytes())
+    return f"{autograder.__version__}+{digest.hexdigest()[:12]}"
+
+
+def _unwritten(student: Student) -> Iterator[reports.Unwritten]:
+    """The definitions of the contract that are absent or stubs, in the order in which to write them."""
+    for entry in ASSIGNMENT.contract:
+        try:
+            found = student.written(entry.name, entry.module)
+        except StudentError:
+            continue  # the file does not load: the verdicts say why
+        if found is None or found[1]:
+            yield reports.Unwritten(
+                name=entry.name,
+                file=f"{entry.module}.py",
+                line=found[0] if found else 0,
+                task=entry.task,
+                what=entry.what,
+            )
+
+
+def identity(item: pytest.Item) -> str:
+    """The id of a check: ``test_full_model`` in causality.py is ``causality.full_model``."""
+    return f"{item.path.stem}.{item.name.removeprefix('test_')}"
+
+
+def _needs(item: pytest.Item) -> tuple[str, ...]:
+    """The definitions that a check is about (the first) and rests on, as its ``needs`` mark declares."""
+    mark = item.get_closest_marker("needs")
+    return tuple(mark.args) if mark else ()
+
+
+@contextmanager
+def _without_options() -> Iterator[None]:
+    """Hide options that the environment has for other uses of pytest."""
+    saved = {name: os.environ.pop(name) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS") if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(saved)

@@ -1,0 +1,25 @@
+# /// bank
+# about = "gpt.py imports a module that was not handed in"
+# extends = "reference"
+# [loses]
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "initial_loss.window" = "failed"
+# "initial_loss.residual_scaling" = "failed"
+# "shapes.course" = "failed"
+# "shapes.other_sizes" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# "bonus.weight_tying" = "failed"
+# "bonus.batched_heads" = "failed"
+# "bonus.qk_ov" = "failed"
+# ///
+
+
+from step04_solution import CausalHead, make_mask

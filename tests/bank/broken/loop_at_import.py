@@ -1,0 +1,30 @@
+# /// bank
+# about = "an endless training loop at the top level of gpt.py"
+# extends = "reference"
+# [loses]
+# "parameters.total" = "timeout"
+# "parameters.other_sizes" = "timeout"
+# "parameters.by_part" = "timeout"
+# "causality.full_model" = "timeout"
+# "causality.past" = "timeout"
+# "causality.batch_rows" = "timeout"
+# "initial_loss.window" = "timeout"
+# "initial_loss.residual_scaling" = "timeout"
+# "shapes.course" = "timeout"
+# "shapes.other_sizes" = "timeout"
+# "generation.contract" = "timeout"
+# "generation.crop" = "timeout"
+# "generation.long_prompt" = "timeout"
+# "generation.sampling" = "timeout"
+# "bonus.weight_tying" = "timeout"
+# "bonus.batched_heads" = "timeout"
+# "bonus.qk_ov" = "timeout"
+# ///
+
+
+model = GPT(65, 64, 32, 2, 1)
+idx = torch.randint(65, (4, 17))
+loss = torch.tensor(10.0)
+while loss > 0:
+    logits, loss = model(idx[:, :-1], idx[:, 1:])
+    loss = loss.detach()

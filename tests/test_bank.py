@@ -1,0 +1,40 @@
+"""Every submission of the bank loses exactly the checks that its header lists, with the status that it lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder import rubric
+from autograder.report import Report
+from tests import bank_file
+
+ROWS = rubric.load()
+COUNTED = {check.id for criterion in ROWS.criteria if not criterion.bonus for check in criterion.checks}
+BONUS = {check.id for criterion in ROWS.criteria if criterion.bonus for check in criterion.checks}
+
+
+@pytest.mark.parametrize("path", bank_file.paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_bank_file_gets_the_verdicts_at_its_top(path: Path, grade: Callable[..., Report], tmp_path: Path) -> None:
+    entry = bank_file.load(path)
+    report = grade(entry.write(tmp_path))
+    lost = {check.id: check.status for check in report.checks if check.status != "passed"}
+    told = "\n".join(f"{check.id}: {check.status}: {check.message}" for check in report.checks if check.id in lost)
+    assert {id: status for id, status in lost.items() if id in COUNTED} == {
+        id: status for id, status in entry.loses.items() if id in COUNTED
+    }, told
+    assert report.gradable
+    assert [check.id for check in report.checks] == [check.id for check in ROWS.checks]
+
+
+def test_the_bank_is_not_empty() -> None:
+    assert len(bank_file.paths("variants")) >= 6
+    assert len(bank_file.paths("mistakes")) >= 12
+    assert len(bank_file.paths("broken")) >= 5
+
+
+def test_variants_lose_nothing_by_their_own_account() -> None:
+    for path in bank_file.paths("variants"):
+        assert not bank_file.load(path).loses, path

@@ -1,0 +1,235 @@
+"""What students get is made from the reference: only solutions are taken out, and nobody's edits are overwritten."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import re
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+NAMES = ("head.py", "gpt.py", "paper.py")
+REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION\n", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def tool() -> ModuleType:
+    """reference/derive.py as a module, where what it needs is installed."""
+    pytest.importorskip("jupytext")
+    pytest.importorskip("nbgrader")
+    spec = importlib.util.spec_from_file_location("derive", REPOSITORY / "reference" / "derive.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["derive"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    del sys.modules["derive"]
+    return module
+
+
+@pytest.fixture
+def root(tool: ModuleType, tmp_path: Path) -> Path:
+    """A copy of reference/ with everything derived from it."""
+    (tmp_path / "reference").mkdir()
+    for name in NAMES:
+        shutil.copy(REPOSITORY / "reference" / name, tmp_path / "reference")
+    assert tool.main([], root=tmp_path) == 0
+    return tmp_path
+
+
+def content(root: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+def append(path: Path, text: str) -> None:
+    path.write_bytes(path.read_bytes() + text.encode())
+
+
+def definitions(text: str) -> dict[str, tuple[str, str | None]]:
+    """{qualified name: (what stands before its body, docstring)} of all classes and functions."""
+    found = {}
+
+    def visit(node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.ClassDef | ast.FunctionDef):
+                name = prefix + child.name
+                kind = child.bases if isinstance(child, ast.ClassDef) else [child.args]
+                found[name] = (" ".join(map(ast.dump, [*kind, *child.decorator_list])), ast.get_docstring(child))
+                visit(child, name + ".")
+
+    visit(ast.parse(text), "")
+    return found
+
+
+# What is derived.
+
+
+def test_the_committed_files_are_current(tool, capsys):
+    assert tool.main(["--check"]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_solutions_are_replaced(root, name):
+    source, stub = ((root / folder / name).read_bytes().decode() for folder in ("reference", "student"))
+    assert stub == REGION.sub(r"\1# YOUR CODE HERE\n\1raise NotImplementedError()\n", source)
+    assert "SOLUTION" not in stub
+    assert stub.endswith("\n")
+    assert not stub.endswith("\n\n")
+    assert "\r" not in stub
+    assert definitions(stub) == definitions(source)
+
+
+def test_the_head_is_given_and_all_else_is_left_to_the_student(root):
+    assert (root / "student" / "head.py").read_bytes() == (root / "reference" / "head.py").read_bytes()
+    for name in ("gpt.py", "paper.py"):
+        for node in ast.walk(ast.parse((root / "student" / name).read_text())):
+            if isinstance(node, ast.FunctionDef):
+                statements = node.body[1:] if ast.get_docstring(node) else node.body
+                given = ["super().__init__()"] if node.name == "__init__" else []
+                assert [ast.unparse(s) for s in statements] == [*given, "raise NotImplementedError()"], node.name
+
+
+def test_the_record_is_what_sha256sum_writes(root):
+    expected = [
+        f"{hashlib.sha256((root / 'student' / name).read_bytes()).hexdigest()}  student/{name}\n" for name in NAMES
+    ]
+    assert (root / "reference" / "derived.sha256").read_text() == "".join(expected)
+
+
+# Writing.
+
+
+def test_a_second_run_touches_nothing(tool, root, capsys):
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+    capsys.readouterr()
+    assert tool.main([], root=root) == 0
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
+    assert capsys.readouterr().out == "All derived files are current.\n"
+
+
+def test_what_is_missing_or_stale_is_written(tool, root, capsys):
+    (root / "student" / "head.py").unlink()
+    append(root / "reference" / "paper.py", "\n\nLAST = 1\n")
+    untouched = (root / "student" / "gpt.py").stat().st_mtime_ns
+    capsys.readouterr()
+    assert tool.main([], root=root) == 0
+    assert (root / "student" / "head.py").exists()
+    assert (root / "student" / "paper.py").read_text().endswith("\n\nLAST = 1\n")
+    assert (root / "student" / "gpt.py").stat().st_mtime_ns == untouched
+    assert capsys.readouterr().out.splitlines() == [
+        "wrote student/head.py",
+        "wrote student/paper.py",
+        "wrote reference/derived.sha256",
+    ]
+    assert tool.main(["--check"], root=root) == 0
+
+
+def test_an_edited_file_stops_the_run_before_anything_is_written(tool, root, capsys):
+    (root / "student" / "head.py").unlink()
+    append(root / "reference" / "paper.py", "\n\nLAST = 1\n")
+    append(root / "student" / "gpt.py", "# mine\n")
+    before = content(root)
+    capsys.readouterr()
+    assert tool.main([], root=root) == 2
+    assert content(root) == before
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("student/gpt.py: edited by hand")
+    assert "reference/gpt.py" in line
+
+
+def test_each_edited_file_has_its_line(tool, root, capsys):
+    for name in ("gpt.py", "paper.py"):
+        append(root / "student" / name, "# mine\n")
+    capsys.readouterr()
+    assert tool.main([], root=root) == 2
+    assert [line.split(":")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "student/gpt.py",
+        "student/paper.py",
+    ]
+
+
+def test_without_a_record_only_what_would_be_written_anyway_counts_as_derived(tool, root):
+    (root / "reference" / "derived.sha256").unlink()
+    assert tool.main([], root=root) == 0
+    assert tool.main(["--check"], root=root) == 0
+    (root / "reference" / "derived.sha256").unlink()
+    append(root / "reference" / "paper.py", "\n\nLAST = 1\n")
+    assert tool.main([], root=root) == 2
+
+
+def test_a_change_made_the_same_way_on_both_sides_is_no_edit(tool, root):
+    for folder in ("reference", "student"):
+        append(root / folder / "paper.py", "\n\nLAST = 1\n")
+    assert tool.main([], root=root) == 0
+    assert tool.main(["--check"], root=root) == 0
+
+
+# Checking.
+
+
+def test_check_has_a_line_for_each_file_and_writes_nothing(tool, root, capsys):
+    (root / "student" / "head.py").unlink()
+    append(root / "student" / "gpt.py", "# mine\n")
+    append(root / "reference" / "paper.py", "\n\nLAST = 1\n")
+    before = content(root)
+    capsys.readouterr()
+    assert tool.main(["--check"], root=root) == 1
+    assert content(root) == before
+    lines = sorted(capsys.readouterr().out.splitlines())
+    assert [line.split(":")[0] for line in lines] == ["student/gpt.py", "student/head.py", "student/paper.py"]
+    assert ["edited" in lines[0], "missing" in lines[1], "stale" in lines[2]] == [True] * 3
+
+
+def test_check_notices_a_stale_record(tool, root, capsys):
+    append(root / "reference" / "derived.sha256", f"{'0' * 64}  student/old.py\n")
+    capsys.readouterr()
+    assert tool.main(["--check"], root=root) == 1
+    assert capsys.readouterr().out.startswith("reference/derived.sha256: stale")
+
+
+# Sources that nothing can be derived from.
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("x = 1\n### BEGIN SOLUTION\n", "line 2: 'BEGIN SOLUTION' without 'END SOLUTION'"),
+        ("x = 1\n### END SOLUTION\n", "line 2: 'END SOLUTION' without 'BEGIN SOLUTION'"),
+        ("### BEGIN SOLUTION\n### BEGIN SOLUTION\n### END SOLUTION\n### END SOLUTION\n", "line 2: .* begins at line 1"),
+        ("", "does not survive jupytext"),
+        ("x = 1\n# %%\ny = 1\n", "does not survive jupytext"),
+        ("x = 1\n\n", "does not survive jupytext"),
+        ("x = 1", "does not survive jupytext"),
+        ("if 1:\n### BEGIN SOLUTION\n    y = 1\n### END SOLUTION\n", "leaves invalid Python at line 3"),
+        ("x = 1\r\n", "CR line ends"),
+    ],
+)
+def test_a_source_that_cannot_be_derived_from_is_named_in_one_line(tool, root, capsys, source, complaint):
+    (root / "reference" / "paper.py").write_bytes(source.encode())
+    before = content(root)
+    capsys.readouterr()
+    for arguments in ([], ["--check"]):
+        assert tool.main(arguments, root=root) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert re.match(f"reference/paper.py: .*{complaint}", line), line
+    assert content(root) == before
+
+
+def test_a_broken_record_is_named_in_one_line(tool, root, capsys):
+    append(root / "reference" / "derived.sha256", "<<<<<<< ours\n")
+    capsys.readouterr()
+    assert tool.main([], root=root) == 2
+    assert capsys.readouterr().err.startswith("reference/derived.sha256, line 4: ")
+
+
+def test_a_missing_tool_is_named_in_one_line(tool, root, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "nbgrader.preprocessors", None)
+    capsys.readouterr()
+    assert tool.main([], root=root) == 2
+    assert capsys.readouterr().err.count("\n") == 1
