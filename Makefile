@@ -1,4 +1,4 @@
-# The commands of this project: `make` lists them. Everything they need comes with the first call (requirements/setup.sh),
+# The commands of this project: `make` lists them. What they need comes with the first call (requirements/setup.sh),
 # into .venv; later calls find it there and lose no time.
 #
 #   SUBMISSION=PATH    what to grade: a folder, a zip file, gpt.py or a notebook
@@ -48,5 +48,5 @@ lock: ## pin the newest fitting versions: make lock [ARGS=--upgrade]
 	@sh requirements/lock.sh $(ARGS)
 
 clean: ## remove .venv and all caches
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 	@find . -path ./.git -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
 
 
@@ -37,6 +38,7 @@ class Definition:
     module: str  # the file it is in, without .py
     task: str  # the handout's number
     what: str  # what it is, for someone who is about to write it
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +49,33 @@ class Assignment:
     course: Dims
     small: Dims  # pairwise distinct sizes, also from B and T of the checks, so that swapped axes cannot hide
     others: tuple[Dims, ...]  # further sizes for the parameter count
+    alphabet: str  # the characters that the tokens stand for, in order; shown only where there are V of them
     contract: tuple[Definition, ...]  # in the order in which a student meets them: the first unwritten one comes next
 
 
 ASSIGNMENT = Assignment(
     name="gpt-assembly",
     course=Dims(V=65, T_max=64, d=128, H=4, L=4),
-    small=Dims(V=11, T_max=13, d=24, H=3, L=2),
+    small=Dims(V=11, T_max=9, d=24, H=3, L=2),
     # No size is the course's or shared between two of them, so a term with the wrong letter in it shows.
     others=(
-        Dims(V=11, T_max=13, d=24, H=3, L=2),
+        Dims(V=11, T_max=9, d=24, H=3, L=2),
         Dims(V=17, T_max=10, d=30, H=2, L=3),
         Dims(V=31, T_max=21, d=40, H=5, L=1),
     ),
+    alphabet="\n !$&',-.3:;?" + string.ascii_uppercase + string.ascii_lowercase,
     contract=(
         Definition("MultiHeadAttention", "gpt", "5.1", "H heads side by side, joined, then one output projection"),
         Definition("MLP", "gpt", "5.2", "two nn.Linear with a GELU between them"),
         Definition("Block", "gpt", "5.3", "attention and MLP, each reading through its own LayerNorm and adding to x"),
         Definition("GPT", "gpt", "5.3", "embeddings, L blocks, a final LayerNorm and the unembedding"),
+        Definition("shape_table", "gpt", "5.4 (4)", "a list of (stage, shape) for one forward pass"),
         Definition("parameter_count", "paper", "paper 2", "your formula for the number of parameters, part by part"),
         Definition("parameter_shares", "paper", "5.4 (1)", "the same as percentages of the total"),
+        Definition("block_matrices", "paper", "paper 2", "the matrices that the 12 of 12 L d^2 counts"),
+        Definition("expected_initial_loss", "paper", "5.4 (3)", "the loss to expect before any training"),
+        Definition("layer_norm_geometry", "paper", "paper 3", "LayerNorm as two projections"),
+        Definition("BatchedMultiHeadAttention", "gpt", "going further", "all heads in one tensor", optional=True),
+        Definition("qk_ov", "gpt", "going further", "the two products of each head's matrices", optional=True),
     ),
 )

@@ -25,7 +25,9 @@ def _commands() -> None:
 @app.command()
 def grade(
     path: Annotated[Path, typer.Argument(help="gpt.py, or a folder that holds it", show_default=False)],
-    json: Annotated[Path | None, typer.Option(help="write the report to this file")] = None,
+    json: Annotated[
+        Path | None, typer.Option(help="write the report to this file, and what the untrained model writes beside it")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
     only: Annotated[str | None, typer.Option(help="one criterion alone, such as causality")] = None,
     fail_under: Annotated[float | None, typer.Option(help="exit with 1 below this score")] = None,
@@ -66,6 +68,9 @@ def grade(
             )
     if json is not None:
         write_whole(json, report.to_json())
+        for check in report.checks:
+            if sample := check.evidence.get("sample"):
+                write_whole(json.with_suffix(".before.txt"), f"{sample}\n")
     terminal.show(report, Console(highlight=False))
     if not report.gradable:
         raise SystemExit(3)

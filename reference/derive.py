@@ -108,7 +108,7 @@ def load_tools() -> tuple[Any, Any]:
             import jupytext
             from nbgrader.preprocessors import ClearSolutions
     except ImportError as error:
-        raise DeriveError(f"jupytext and nbgrader are needed here, but '{error.name}' is not installed") from None
+        raise DeriveError(f"{error.name} cannot be imported; `make derive` installs what this needs") from None
     return jupytext, ClearSolutions
 
 
@@ -116,6 +116,7 @@ DERIVATIVES: tuple[Derivative, ...] = (
     Derivative("reference/head.py", "student/head.py", python_stub),
     Derivative("reference/gpt.py", "student/gpt.py", python_stub),
     Derivative("reference/paper.py", "student/paper.py", python_stub),
+    Derivative("reference/head.py", "autograder/given/head.py", python_stub),  # for submissions without one
 )
 
 

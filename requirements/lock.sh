@@ -2,14 +2,14 @@
 # Usage: sh requirements/lock.sh [OPTIONS OF uv pip compile]      (what `make lock` runs)
 #
 # Writes grade.txt, course.txt and dev.txt from their .in files: exact versions, one per package for every platform and
-# every Python from 3.11 on. Versions that still fit are kept; `make lock ARGS=--upgrade` takes the newest. torch takes no
-# part: it is pinned by hand in torch.txt.
+# every Python from 3.11 on. Versions that still fit are kept; `make lock ARGS=--upgrade` takes the newest. torch is not
+# among them: it is pinned by hand in torch.txt.
 set -eu
 
 lock=.venv/lock  # uv has a place of its own inside .venv, so that `make clean` takes it along
 if [ ! -x $lock/bin/uv ]; then
     .venv/bin/python -I -m venv $lock
-    $lock/bin/python -I -m pip install -q uv
+    $lock/bin/python -I -m pip install -qq uv
 fi
 for name in grade course dev; do  # in this order: the later ones are held to the versions of the earlier ones
     echo "Locking requirements/$name.txt ..."

@@ -56,6 +56,9 @@ packages() {
 # changed no package yet (no network, Ctrl-C while downloading), what was there before is still good.
 sound() {
     [ -x .venv/bin/python ] && [ -f $memory/python ] || return 1
+    for pip in .venv/lib/python*/site-packages/pip/__main__.py; do
+        [ -f "$pip" ] || return 1
+    done
     read -r asked <$memory/python
     [ -z "$PYTHON" ] || [ "$PYTHON" = "$asked" ] || return 1
     if [ -f $memory/borrowed ]; then
@@ -63,7 +66,7 @@ sound() {
         [ -d "$torch" ] || return 1
     fi
     if [ -f $memory/busy ]; then
-        [ "$(packages)" = "$(cat $memory/busy)" ] && .venv/bin/python -I -c "import pip" 2>/dev/null || return 1
+        [ "$(packages)" = "$(cat $memory/busy)" ] || return 1
         rm $memory/busy
     fi
 }
@@ -93,7 +96,7 @@ make_venv() {
     "$(fact 2p)" -m venv .venv
     if [ -n "$torch" ]; then
         for site in .venv/lib/python*/site-packages; do
-            fact '4,$p' >"$site/borrowed.pth" # unlike --system-site-packages, this also works when PYTHON is in a venv
+            fact "4,\$p" >"$site/borrowed.pth" # unlike --system-site-packages, this also works when PYTHON is in a venv
         done
         echo "$torch" >$memory/borrowed
     fi
@@ -111,8 +114,8 @@ install_torch() {
         pip_install --no-deps --retries 1 --timeout 10 --index-url "$torch_index" -r "$1" 2>$memory/torch.log && return
         echo "No torch from $torch_index ($memory/torch.log says why): falling back to the default index ..."
     fi
-    pip_install --no-deps -r "$1" || die "There is no CPU build of torch to be had for this Python. Name an index that" \
-        "has one (TORCH_INDEX_URL=...), another Python (PYTHON=...), or a Python that has torch already (PYTHON=...)."
+    pip_install --no-deps -r "$1" || die "No CPU build of torch is to be had for this Python. Name an index that has" \
+        "one (TORCH_INDEX_URL=...), another Python (PYTHON=...), or a Python that has torch already (PYTHON=...)."
 }
 
 # require NAME WHAT: installs what requirements/NAME.txt lists, unless that is done, saying WHAT it is.
@@ -136,7 +139,10 @@ PYTHON=${PYTHON-}
 case $PYTHON in
     "") ;;
     .venv/* | "$PWD"/.venv/*) PYTHON= ;; # somebody activated .venv: that is no other Python
-    *) PYTHON=$(command -v "$PYTHON") || die "PYTHON=$PYTHON is not there: give the path of a Python, 3.11 or newer." ;;
+    *)
+        found=$(command -v "$PYTHON") || die "PYTHON=$PYTHON is not there: give the path of a Python, 3.11 or newer."
+        PYTHON=$found
+        ;;
 esac
 
 # One set-up at a time. The kernel gives the lock back when this process and its pip are gone, however they end. Where

@@ -38,19 +38,34 @@ def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     return output
 
 
+def number(value: Any) -> float | None:
+    """A plain number, also where it came as an array of one element; else None."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
 def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """New values for every trainable parameter, large enough that attention is far from uniform.
 
-    Matrices get entries of standard deviation 1.5 / sqrt(last size). Vectors are biases or gains, which nothing tells
-    apart here: they get entries of either sign and of size 0.5 to 1.5, since a gain near 0 would hide what it scales.
+    Vectors are biases or gains, which nothing tells apart here: they get entries of either sign and of size 0.5 to
+    1.5, since a gain near 0 would hide what it scales.
     """
-    weights = {}
-    for parameter in model.parameters:
-        if not parameter.grad:
-            continue
-        if len(parameter.shape) < 2:
-            values = rng.uniform(0.5, 1.5, parameter.shape) * rng.choice([-1.0, 1.0], parameter.shape)
-        else:
-            values = rng.standard_normal(parameter.shape, np.float32) * (1.5 / np.sqrt(parameter.shape[-1]))
-        weights[parameter.name] = np.asarray(values, np.float32)
-    return weights
+    vectors = {
+        p.name: (rng.uniform(0.5, 1.5, p.shape) * rng.choice([-1.0, 1.0], p.shape)).astype(np.float32)
+        for p in model.parameters
+        if p.grad and len(p.shape) < 2
+    }
+    return vectors | random_matrices(model, rng, 1.5)
+
+
+def random_matrices(model: Module, rng: np.random.Generator, size: float) -> dict[str, np.ndarray]:
+    """New values for every trainable matrix: normal, of standard deviation ``size`` / sqrt(last dimension).
+
+    With gains of 1 and biases of 0, the logits then have a standard deviation of about ``size``.
+    """
+    return {
+        p.name: rng.standard_normal(p.shape, np.float32) * np.float32(size / np.sqrt(p.shape[-1]))
+        for p in model.parameters
+        if p.grad and len(p.shape) >= 2
+    }

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
+from autograder.checks.ladder import number
 from autograder.oracle import ledger
 from autograder.outcome import Failed, Notes, Partial
 from autograder.sandbox.student import Module, Student
@@ -145,13 +146,6 @@ def compare(name: str, sizes: dict[str, int], got: Any, expected: dict[str, floa
         if not abs(value - right) <= tolerance:
             shown = f"{value:,.4g} instead of {right:,.4g}" if tolerance else f"{value:,.0f} instead of {right:,.0f}"
             raise Failed(f"{call}[{key!r}] is {shown}.", _likely(key, value, right, sizes) if not tolerance else "")
-
-
-def number(value: Any) -> float | None:
-    """A plain number, also where it came as an array of one element; else None."""
-    if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.item()
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _likely(key: str, value: float, right: float, sizes: dict[str, int]) -> str:

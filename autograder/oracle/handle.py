@@ -24,6 +24,11 @@ class Oracle:
         answer: np.ndarray = self._ask("logits", {"weights": dict(weights), "idx": idx})
         return answer
 
+    def attention(self, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+        """(B, T, d) -> (B, T, d), for the weights q, k, v, o and o.bias of one block."""
+        answer: np.ndarray = self._ask("attention", {"weights": dict(weights), "x": x})
+        return answer
+
     def close(self) -> None:
         """End the oracle's process."""
         if self._process is not None:

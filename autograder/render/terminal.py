@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -51,6 +54,11 @@ def _show(report: Report, console: Console, width: int) -> None:
     for criterion in report.criteria:
         checks = report.of(criterion.id)
         if all(check.status == "skipped" for check in checks):
+            continue
+        if criterion.bonus and all(check.status == "missing" for check in checks):
+            most = sum(check.max_score for check in checks)
+            console.print(Text(f"{criterion.title}: nothing yet; up to {most:g} points on top wait there.", "dim"))
+            console.print()
             continue
         _criterion(criterion, checks, console, width)
         for check in checks:
@@ -108,12 +116,9 @@ def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -
         first = told.setdefault(check.message, check.title)
         message = check.message if first == check.title else f"For the same reason as “{first}”."
         console.print(Padding(Text(message, "dim" if check.status == "passed" else ""), (0, 0, 0, 4)), width=width)
-    parts = check.evidence.get("parts")
-    if parts and check.status == "passed":
-        console.print(Padding(_parts(parts), (0, 0, 0, 4)))
-    influence = check.evidence.get("influence")
-    if influence and check.status == "failed":
-        console.print(Padding(_influence(influence), (0, 0, 0, 4)))
+    for key, draw in PICTURES.items():
+        if check.evidence.get(key) and (check.status == "passed") == (key != "influence"):
+            console.print(Padding(draw(check.evidence[key]), (0, 0, 0, 4)), width=width)
 
 
 def _next(report: Report, console: Console, width: int) -> None:
@@ -138,6 +143,29 @@ def _parts(parts: dict[str, int]) -> Table:
     return table
 
 
+def _losses(losses: dict[str, float]) -> Table:
+    """The loss before training beside what it is to be compared with."""
+    table = Table.grid(padding=(0, 3))
+    table.add_column()
+    table.add_column(justify="right")
+    for name, loss in losses.items():
+        table.add_row(name, f"{loss:.3f}")
+    return table
+
+
+def _shapes(rows: list[tuple[str, list[int]]]) -> Table:
+    """The student's own shape table."""
+    table = Table.grid(padding=(0, 3))
+    for stage, shape in rows:
+        table.add_row(stage, f"({', '.join(map(str, shape))})")
+    return table
+
+
+def _sample(sample: str) -> Text:
+    """What the untrained model writes."""
+    return Text.assemble(("Untrained, your model writes:\n", "dim"), sample.replace("\n", "\u23ce"))
+
+
 def _influence(matrix: list[list[float]]) -> Text:
     """How much each position (down) depends on each token (across); what lies above the diagonal is the leak."""
     T = len(matrix)
@@ -160,6 +188,15 @@ def _influence(matrix: list[list[float]]) -> Text:
         text.append("\n")
     text.rstrip()
     return text
+
+
+PICTURES: dict[str, Callable[[Any], RenderableType]] = {
+    "parts": _parts,
+    "losses": _losses,
+    "table": _shapes,
+    "sample": _sample,
+    "influence": _influence,  # shown where it has failed; the others where they passed
+}
 
 
 def _points(score: float, maximum: float, style: str, unit: str = "") -> Text:

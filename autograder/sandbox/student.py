@@ -122,7 +122,13 @@ class Student:
             {"number": number, "module": "gpt", "name": name, "arguments": dict(arguments), "seed": seed},
         )
         parameters = tuple(Parameter(p["name"], tuple(p["shape"]), p["grad"]) for p in claim["parameters"])
-        return Module(self, self._process, number, name, parameters, bool(claim["module"]))
+        methods = frozenset(map(str, claim["methods"]))
+        return Module(self, self._process, number, name, parameters, methods, bool(claim["module"]))
+
+    def accepts(self, name: str, argument: str) -> bool:
+        """Whether the constructor of a class of gpt.py has a parameter of that name."""
+        self._require(name, "gpt")
+        return bool(self._call(name, name, "accepts", {"module": "gpt", "name": name, "argument": argument}))
 
     def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
         """What a function of a file returns; a ``Module`` among the arguments stands for the object itself."""
@@ -249,10 +255,12 @@ class Module:
         number: int,
         name: str,
         parameters: tuple[Parameter, ...],
+        methods: frozenset[str],
         is_module: bool,
     ) -> None:
         self._student, self._process = student, process
-        self.number, self.name, self.parameters, self.is_module = number, name, parameters, is_module
+        self.number, self.name, self.parameters = number, name, parameters
+        self.methods, self.is_module = methods, is_module
 
     @property
     def numel(self) -> int:
@@ -274,6 +282,20 @@ class Module:
             "call",
             {"number": self.number, "method": name, "arguments": list(arguments), "seed": seed},
         )
+
+    def trace(self, idx: np.ndarray) -> dict[str, Any]:
+        """What the model returns for ``idx``, and the shapes that hooks see come out of its Blocks."""
+        self._same_process()
+        call = f"{self.name}.forward({_shown(idx)})"
+        return dict(self._student._call(call, f"{self.name}.forward", "trace", {"number": self.number, "idx": idx}))
+
+    def inputs_during(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
+        """What the model is given, call by call, while its method ``name``, or else the function of gpt.py, runs."""
+        self._same_process()
+        where = "" if name in self.methods else "gpt"
+        given = {"number": self.number, "module": where, "function": name, "arguments": list(arguments), "seed": seed}
+        seen = self._student._call(f"{self.name}.{name} under watch", f"{self.name}.{name}", "spy", given)
+        return [idx for idx in seen if isinstance(idx, np.ndarray)]
 
     def push(self, weights: Mapping[str, np.ndarray]) -> None:
         """Copy ``weights`` into the parameters of these names."""

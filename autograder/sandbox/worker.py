@@ -28,6 +28,8 @@ from torch import nn
 from autograder.sandbox import confine, wire
 
 MAX_FRAMES = 6
+MAX_SPIED = 500
+PLAIN = (nn.Module, object)  # classes whose methods are nobody's own
 
 
 def main(channel: int, request: dict[str, Any]) -> None:
@@ -99,7 +101,12 @@ class Worker:
         cls = getattr(importlib.import_module(module), name)
         built = cls(**arguments) if _takes(cls, arguments) else cls(*arguments.values())
         self.objects[number] = built.eval() if isinstance(built, nn.Module) else built
-        return {"type": type(built).__name__, "module": isinstance(built, nn.Module), "parameters": _parameters(built)}
+        methods = sorted({name for cls in type(built).__mro__ if cls not in PLAIN for name in vars(cls)})
+        return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": _parameters(built)}
+
+    def do_accepts(self, module: str, name: str, argument: str) -> bool:
+        """Whether a class or function has a parameter of that name."""
+        return _takes(getattr(importlib.import_module(module), name), {argument: None})
 
     def do_push(self, number: int, weights: dict[str, np.ndarray]) -> None:
         """Copy ``weights`` into the parameters of these names."""
@@ -127,6 +134,35 @@ class Worker:
         ]
         with torch.no_grad():
             return function(*given)
+
+    def do_trace(self, number: int, idx: np.ndarray) -> dict[str, Any]:
+        """Run the model once; the shapes that hooks see come out of each Block, and what the model returns."""
+        block = getattr(sys.modules.get("gpt"), "Block", ())
+        seen: list[tuple[int, ...]] = []
+        model = self.objects[number]
+        hooks = [
+            module.register_forward_hook(lambda _, __, out: seen.append(tuple(out.shape)))
+            for module in model.modules()
+            if isinstance(module, block)
+        ]
+        try:
+            with torch.no_grad():
+                return {"output": model(_as_tensor(idx)), "blocks": seen}
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def do_spy(self, number: int, module: str, function: str, arguments: list[Any], seed: int) -> list[Any]:
+        """The inputs that the model gets while its method, or a function of ``module``, runs; also where that fails."""
+        seen: list[Any] = []
+        hook = self.objects[number].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].clone()))
+        with contextlib.suppress(Exception):
+            if module:
+                self.do_function(module, function, [("object", number), *arguments], seed)
+            else:
+                self.do_call(number, function, arguments, seed)
+        hook.remove()
+        return seen[:MAX_SPIED]
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):

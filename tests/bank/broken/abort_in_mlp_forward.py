@@ -12,7 +12,10 @@
 # "generation.crop" = "crashed"
 # "generation.long_prompt" = "crashed"
 # "generation.sampling" = "crashed"
+# [bonus]
 # "bonus.weight_tying" = "crashed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
 # ///
 
 

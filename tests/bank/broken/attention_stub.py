@@ -16,6 +16,7 @@
 # "generation.crop" = "blocked"
 # "generation.long_prompt" = "blocked"
 # "generation.sampling" = "blocked"
+# [bonus]
 # "bonus.weight_tying" = "blocked"
 # "bonus.batched_heads" = "missing"
 # "bonus.qk_ov" = "blocked"

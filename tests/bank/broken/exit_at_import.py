@@ -16,6 +16,7 @@
 # "generation.crop" = "crashed"
 # "generation.long_prompt" = "crashed"
 # "generation.sampling" = "crashed"
+# [bonus]
 # "bonus.weight_tying" = "crashed"
 # "bonus.batched_heads" = "crashed"
 # "bonus.qk_ov" = "crashed"

@@ -16,6 +16,7 @@
 # "generation.crop" = "timeout"
 # "generation.long_prompt" = "timeout"
 # "generation.sampling" = "timeout"
+# [bonus]
 # "bonus.weight_tying" = "timeout"
 # "bonus.batched_heads" = "timeout"
 # "bonus.qk_ov" = "timeout"

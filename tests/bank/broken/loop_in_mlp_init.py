@@ -16,7 +16,10 @@
 # "generation.crop" = "timeout"
 # "generation.long_prompt" = "timeout"
 # "generation.sampling" = "timeout"
+# [bonus]
 # "bonus.weight_tying" = "timeout"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
 # ///
 
 

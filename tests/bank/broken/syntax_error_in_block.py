@@ -16,6 +16,7 @@
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"
+# [bonus]
 # "bonus.weight_tying" = "failed"
 # "bonus.batched_heads" = "failed"
 # "bonus.qk_ov" = "failed"

@@ -6,6 +6,9 @@
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "missing"
 # ///
 

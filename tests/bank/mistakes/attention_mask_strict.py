@@ -11,7 +11,10 @@
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"
+# [bonus]
 # "bonus.weight_tying" = "failed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "failed"
 # ///
 #: file head.py
 import torch

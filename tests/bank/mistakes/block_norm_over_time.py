@@ -4,6 +4,10 @@
 # extends = "reference"
 # [loses]
 # "causality.full_model" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "passed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
 # ///
 
 

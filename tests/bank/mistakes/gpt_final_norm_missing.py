@@ -9,7 +9,10 @@
 # "initial_loss.window" = "failed"
 # "shapes.course" = "failed"
 # "shapes.other_sizes" = "failed"
+# [bonus]
 # "bonus.weight_tying" = "missing"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
 # ///
 
 

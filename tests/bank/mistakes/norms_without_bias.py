@@ -6,6 +6,10 @@
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
 # ///
 
 

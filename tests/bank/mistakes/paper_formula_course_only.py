@@ -6,6 +6,10 @@
 # [loses]
 # "parameters.formula" = "failed"
 # "parameters.shares" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "passed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
 # ///
 #: file paper.py
 

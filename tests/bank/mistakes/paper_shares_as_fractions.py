@@ -5,6 +5,10 @@
 # extends_paper = true
 # [loses]
 # "parameters.shares" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "passed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
 # ///
 #: file paper.py
 

@@ -7,6 +7,10 @@
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
 # "initial_loss.residual_scaling" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
 # ///
 
 

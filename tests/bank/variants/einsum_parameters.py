@@ -1,6 +1,10 @@
 # /// bank
 # about = "every weight an nn.Parameter, per-head 3-d tensors, einsum everywhere, own normal initialisation"
 # facts = "3b"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# "bonus.batched_heads" = "missing"
+# "bonus.qk_ov" = "missing"
 # ///
 import math
 

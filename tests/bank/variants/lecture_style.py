@@ -1,6 +1,10 @@
 # /// bank
 # about = "names of the lecture code (sa, ffwd, token_embedding_table), Head in gpt.py, dropout layers with p=0"
 # facts = "3b"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# "bonus.batched_heads" = "missing"
+# "bonus.qk_ov" = "missing"
 # ///
 import torch
 import torch.nn as nn

@@ -1,6 +1,10 @@
 # /// bank
 # about = "dataclass config behind the required constructors, fused qkv, GPT-2 initialisation, c_attn / c_proj names"
 # facts = "3b"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# "bonus.batched_heads" = "missing"
+# "bonus.qk_ov" = "missing"
 # ///
 import math
 from dataclasses import dataclass

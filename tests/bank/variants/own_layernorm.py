@@ -1,6 +1,10 @@
 # /// bank
 # about = "own LayerNorm, additive triu mask of finfo.min per call, heads as lists of Linears, positions a Parameter"
 # facts = "3b"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# "bonus.batched_heads" = "missing"
+# "bonus.qk_ov" = "missing"
 # ///
 import torch as t
 import torch.nn as nn

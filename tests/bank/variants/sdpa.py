@@ -1,6 +1,10 @@
 # /// bank
 # about = "separate q, k, v of full width and F.scaled_dot_product_attention(is_causal=True); head-major chunks"
 # facts = "3b"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# "bonus.batched_heads" = "missing"
+# "bonus.qk_ov" = "missing"
 # ///
 import torch
 from torch import nn

@@ -1,6 +1,10 @@
 # /// bank
 # about = "MLP is an nn.Sequential, the whole trunk is one nn.Sequential, shape_table by forward hooks"
 # facts = "3b"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# "bonus.batched_heads" = "missing"
+# "bonus.qk_ov" = "missing"
 # ///
 from collections import OrderedDict
 

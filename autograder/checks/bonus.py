@@ -1,0 +1,153 @@
+"""Going further: tied weights, all heads in one tensor, and a head's two products. They add points, and cost none."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.assignment import Assignment, Dims
+from autograder.checks import ladder
+from autograder.checks.initial_loss import ABOVE, BELOW, uniform_loss
+from autograder.oracle import ledger
+from autograder.oracle.handle import Oracle
+from autograder.outcome import Failed, Notes
+from autograder.sandbox.student import Absent, Student
+
+CLOSE = 1e-4  # float32, entries of order 1
+
+
+@pytest.mark.needs("GPT")
+def test_weight_tying(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+    n = assignment.course
+    untied, tied = ledger.total(n), ledger.total(n) - n.V * n.d
+    if not student.accepts("GPT", "tie_weights"):
+        raise Absent("GPT", "GPT", "GPT has no argument tie_weights")
+    model = student.build("GPT", {**n.arguments(), "tie_weights": True}, seed=int(rng.integers(1 << 31)))
+    if model.numel == untied:
+        tables = [value for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
+        upright = [table if table.shape == (n.V, n.d) else table.T for table in tables]
+        if len(upright) == 2 and np.array_equal(upright[0], upright[1]):
+            raise Failed(
+                f"With tie_weights=True both matrices hold the same values, but there are still {untied:,} parameters.",
+                "Tying means one tensor under two names; a copy goes its own way at the first step of training.",
+            )
+        raise Absent("GPT", "GPT", f"tie_weights=True changes nothing yet: {untied:,} parameters as before")
+    if model.numel != tied:
+        raise Failed(f"With tie_weights=True there are {model.numel:,} parameters; one V x d matrix less: {tied:,}.")
+    idx = rng.integers(0, n.V, (8, n.T_max))
+    loss = float(uniform_loss(ladder.logits(model(idx), (8, n.T_max, n.V)).astype(np.float64)).mean())
+    chance = math.log(n.V)
+    if not chance - BELOW <= loss <= chance + ABOVE:
+        raise Failed(
+            f"Tied, the loss before training is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}.",
+            f"nn.Embedding starts with entries of standard deviation 1, which as an unembedding gives logits of size "
+            f"{math.sqrt(n.d):.0f}: what initialisation suits both uses?",
+        )
+    notes.say(f"{tied:,} parameters, and a loss of {loss:.2f} before training.")
+
+
+@pytest.mark.needs("BatchedMultiHeadAttention")
+def test_batched_heads(
+    student: Student, assignment: Assignment, oracle: Oracle, rng: np.random.Generator, notes: Notes
+) -> None:
+    n, (B, T) = assignment.small, (2, 7)
+    batched = student.build("BatchedMultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max})
+    shapes = {p.name: p.shape for p in batched.parameters}
+    square = (n.d, n.d)
+    wanted = {f"{name}.weight": square for name in ("query", "key", "value", "proj")} | {"proj.bias": (n.d,)}
+    if shapes != wanted:
+        given = ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "none"
+        raise Failed(
+            f"The parameters are {given}.",
+            "To be compared with the loop they need the docstring's names: query, key, value without bias, and proj.",
+        )
+    weights = {name: (rng.standard_normal(shape) / math.sqrt(n.d)).astype(np.float32) for name, shape in shapes.items()}
+    batched.push(weights)
+    x = rng.standard_normal((B, T, n.d)).astype(np.float32)
+    got = stream(batched(x), x.shape)
+    right = oracle.attention(as_heads(weights, n), x)
+    if not np.abs(got - right).max() <= CLOSE:
+        raise Failed(
+            f"For the same weights the output differs from that of the loop over heads, by up to "
+            f"{np.abs(got - right).max():.2g}.",
+            "Is d split into H and d_head in that order, then transposed, and merged the same way back?",
+        )
+    notes.say("Equal to the loop over heads for the same weights.")
+
+
+@pytest.mark.needs("qk_ov", "MultiHeadAttention")
+def test_qk_ov(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+    n, (B, T) = assignment.small, (2, 7)
+    attention = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max})
+    attention.push(ladder.random_weights(attention, rng))
+    x = rng.standard_normal((B, T, n.d)).astype(np.float32)
+    out = stream(attention(x), x.shape).astype(np.float64)
+    pairs = [_pair(pair, n.d) for pair in _listed(student.function("qk_ov", attention, module="gpt"), n.H)]
+    rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
+    # The products are those of this module if they alone rebuild its output, up to the bias of the projection.
+    turned = {"QK": (True, False), "OV": (False, True), "QK and OV": (True, True)}
+    scale = float(np.abs(out).max())
+    if not _misfit(out, x, pairs, n) <= 1e-3 * scale:
+        hint = next(
+            (
+                f"{name} would fit if transposed: x is a row, so W_Q meets x from the right."
+                for name, (qk, ov) in turned.items()
+                if _misfit(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
+            ),
+            "Is each head given its own rows of the output projection, and QK left without the scale?",
+        )
+        raise Failed("Attention computed from your QK and OV products is not what MultiHeadAttention computes.", hint)
+    if rank > n.d // n.H:
+        raise Failed(f"One of the products has rank {rank}, more than d/H = {n.d // n.H}.")
+    notes.say(f"The products rebuild the attention, and none has a rank above d/H = {n.d // n.H}.")
+
+
+# --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def stream(output: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """``output`` as a finite tensor of the residual stream's shape; raises Failed."""
+    if not isinstance(output, np.ndarray) or output.shape != shape:
+        raise Failed(
+            f"forward returned {getattr(output, 'shape', 'no tensor')} for x of shape {shape}; it should keep it."
+        )
+    if not np.isfinite(output).all():
+        raise Failed("The output has entries that are not finite.", "Is there a row whose scores are all -inf?")
+    return output
+
+
+def as_heads(weights: dict[str, np.ndarray], n: Dims) -> dict[str, np.ndarray]:
+    """nn.Linear's weights (d, d), heads stacked along their outputs, as the oracle keeps them: (H, d, d_head)."""
+    heads = {
+        name: weights[f"{name}.weight"].T.reshape(n.d, n.H, -1).swapaxes(0, 1) for name in ("query", "key", "value")
+    }
+    o = weights["proj.weight"].T.reshape(n.H, -1, n.d)
+    return {"q": heads["query"], "k": heads["key"], "v": heads["value"], "o": o, "o.bias": weights["proj.bias"]}
+
+
+def _listed(got: Any, H: int) -> list[Any]:
+    if not isinstance(got, (list, tuple)) or len(got) != H:
+        raise Failed(f"qk_ov returned no list of {H} pairs, one for each head.")
+    return list(got)
+
+
+def _pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
+    if not isinstance(pair, (list, tuple)) or [getattr(m, "shape", None) for m in pair] != [(d, d)] * 2:
+        raise Failed(f"An entry of qk_ov is not a pair of matrices ({d}, {d}).")
+    return pair[0].astype(np.float64), pair[1].astype(np.float64)
+
+
+def _misfit(out: np.ndarray, x: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]], n: Dims) -> float:
+    """How far ``out`` is from attention computed with the products alone; a constant vector is left to the bias."""
+    T = x.shape[1]
+    built = np.zeros(out.shape)
+    for qk, ov in pairs:
+        scores = x @ qk @ x.swapaxes(1, 2) / math.sqrt(n.d // n.H)
+        scores = np.where(np.tri(T, dtype=bool), scores, -np.inf)
+        rows = np.exp(scores - scores.max(-1, keepdims=True))
+        built += rows / rows.sum(-1, keepdims=True) @ x @ ov
+    gap = out - built
+    return float(np.abs(gap - gap[:1, :1]).max())

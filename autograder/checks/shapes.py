@@ -1,0 +1,88 @@
+"""The student's shape table, against the shapes that hooks see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.assignment import Assignment, Dims
+from autograder.outcome import Failed, Notes
+from autograder.sandbox.student import Student
+
+pytestmark = pytest.mark.needs("shape_table", "GPT")
+
+Shape = tuple[int, ...]
+
+
+def test_course(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+    table = compare(student, assignment.course, 2, int(rng.integers(20, assignment.course.T_max)), rng)
+    notes.show(table=[[stage, list(shape)] for stage, shape in table])
+
+
+def test_other_sizes(student: Student, assignment: Assignment, rng: np.random.Generator) -> None:
+    # B, T, d, V, L + 2 all differ, so that a table with fixed or swapped sizes shows.
+    compare(student, assignment.small, 5, 7, rng)
+
+
+def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator) -> list[tuple[str, Shape]]:
+    """The student's table for a model of size ``n`` and an input (B, T); raises Failed where a stage is not in it.
+
+    Stage names are free and further rows may stand in between; the order of the stages is fixed.
+    """
+    model = student.build("GPT", n.arguments())
+    idx = rng.integers(0, n.V, (B, T))
+    table = rows(student.function("shape_table", model, idx, module="gpt"))
+    traced = model.trace(idx)
+    stream = (B, T, n.d)
+    blocks = [tuple(shape) for shape in traced["blocks"]]
+    if len(blocks) != n.L:  # blocks that are not of the class Block: what they give out is seen from outside
+        blocks = [stream] * n.L
+    # A stage may show what the model does or what it should do: a model that is wrong there loses elsewhere.
+    stages = [("embeddings", {stream}), *((f"block {i}", {shape, stream}) for i, shape in enumerate(blocks, 1))]
+    stages += [("final LayerNorm", {stream}), ("logits", {(B, T, n.V), returned(traced["output"], (B, T, n.V))})]
+    rest = iter(table)
+    for position, (stage, shapes) in enumerate(stages):
+        if not any(found in shapes for _, found in rest):
+            given = ", ".join(f"{name} {found}" for name, found in table[:12])
+            raise Failed(
+                f"For idx of shape {(B, T)} at {n}, the table should have {len(stages)} stages; the stage {stage} with "
+                f"shape {max(shapes)} is not there, after {position} that are. Your rows: {given or 'none'}.",
+                "Is there a row after the embeddings, each block and the final LayerNorm, and one for the logits?",
+            )
+    return table
+
+
+def rows(table: Any) -> list[tuple[str, Shape]]:
+    """The table as (stage, shape) pairs: a list, tuple or dict of them; raises Failed at the first that is none."""
+    if isinstance(table, dict):
+        table = list(table.items())
+    if not isinstance(table, (list, tuple)):
+        kind = "nothing" if table is None else f"a {type(table).__name__}"
+        raise Failed(f"shape_table returned {kind}, not a list of (stage, shape).", "Did it print instead of return?")
+    found = []
+    for number, row in enumerate(table, 1):
+        if not isinstance(row, (list, tuple)) or len(row) != 2:
+            raise Failed(f"Row {number} of the shape table is not a pair (stage, shape).")
+        stage, shape = row
+        if isinstance(shape, np.ndarray) and shape.ndim != 1:
+            raise Failed(f"Row {number} of the shape table holds a whole tensor.", "Did you mean its .shape?")
+        sizes = list(shape) if isinstance(shape, (list, tuple, np.ndarray)) else []
+        if not isinstance(shape, (list, tuple, np.ndarray)) or not all(_whole(size) for size in sizes):
+            raise Failed(f"Row {number} of the shape table has {shape!r} where a shape should be.")
+        found.append((str(stage), tuple(int(size) for size in sizes)))
+    return found
+
+
+def returned(output: Any, shape: Shape) -> Shape:
+    """The shape of the logits that the model returns; ``shape`` where they are not to be found in it."""
+    if isinstance(output, dict):
+        output = output.get("logits")
+    if isinstance(output, (tuple, list)) and output:
+        output = output[0]
+    return tuple(output.shape) if isinstance(output, np.ndarray) else shape
+
+
+def _whole(size: Any) -> bool:
+    return isinstance(size, (int, np.integer)) and not isinstance(size, bool)

@@ -1,0 +1,31 @@
+# /// bank
+# about = "the batch axis is taken for time (T, B, d): rows attend to earlier rows, tokens to nothing"
+# facts = "M25"
+# extends = "reference"
+# [loses]
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "passed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "failed"
+# ///
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        assert d % H == 0
+        self.H = H
+        self.query = nn.Linear(d, d, bias=False)
+        self.key = nn.Linear(d, d, bias=False)
+        self.value = nn.Linear(d, d, bias=False)
+        self.proj = nn.Linear(d, d)
+
+    def forward(self, x):
+        T, B, d = x.shape
+        q = self.query(x).view(T, B * self.H, d // self.H).transpose(0, 1)  # (B * H, T, d_head)
+        k = self.key(x).view(T, B * self.H, d // self.H).transpose(0, 1)
+        v = self.value(x).view(T, B * self.H, d // self.H).transpose(0, 1)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.proj(y.transpose(0, 1).reshape(T, B, d))

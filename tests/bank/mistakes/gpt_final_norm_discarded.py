@@ -1,0 +1,25 @@
+# /// bank
+# about = "the final LayerNorm is called, and its result is not used"
+# facts = "M62"
+# extends = "reference"
+# [loses]
+# "initial_loss.window" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "passed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
+# ///
+
+
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        B, T = idx.shape
+        assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
+        for block in self.blocks:
+            x = block(x)
+        self.ln_f(x)
+        logits = self.lm_head(x)
+        if targets is None:
+            return logits
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())

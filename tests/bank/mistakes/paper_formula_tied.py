@@ -1,0 +1,26 @@
+# /// bank
+# about = "parameter_count has the V x d matrix once, as if the unembedding were tied"
+# facts = "section 4"
+# extends = "reference"
+# extends_paper = true
+# [loses]
+# "parameters.formula" = "failed"
+# "parameters.shares" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "passed"
+# "bonus.batched_heads" = "passed"
+# "bonus.qk_ov" = "passed"
+# ///
+#: file paper.py
+
+
+def parameter_count(V, T_max, d, L):
+    parts = {
+        "embeddings": (V + T_max) * d,
+        "attention": L * (4 * d * d + d),
+        "mlp": L * (8 * d * d + 5 * d),
+        "block_norms": L * 4 * d,
+        "final": 2 * d,
+    }
+    parts["total"] = sum(parts.values())
+    return parts

@@ -1,0 +1,102 @@
+# /// bank
+# about = "Windows line ends, tabs for indentation, trailing blanks"
+# facts = "3b"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# "bonus.batched_heads" = "missing"
+# "bonus.qk_ov" = "missing"
+# ///
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from head import Head
+
+
+class MultiHeadAttention(nn.Module):
+	# 5.1
+	def __init__(self, d, H, T_max):
+		super().__init__()
+		self.heads = nn.ModuleList([Head(d, d // H, T_max) for _ in range(H)])  # d_head = d // H
+		self.proj = nn.Linear(d, d)  # output projection
+
+	def forward(self, x):
+		# (B, T, d)   
+		return self.proj(torch.cat([head(x) for head in self.heads], dim=-1))
+
+
+class MLP(nn.Module):
+	# 5.2
+	def __init__(self, d):
+		super().__init__()
+		self.up = nn.Linear(d, 4 * d)
+		self.down = nn.Linear(4 * d, d)
+
+	def forward(self, x):
+		return self.down(F.gelu(self.up(x)))
+
+
+class Block(nn.Module):
+	# 5.3
+	def __init__(self, d, H, T_max):
+		super().__init__()
+		self.ln1 = nn.LayerNorm(d)
+		self.attn = MultiHeadAttention(d, H, T_max)
+		self.ln2 = nn.LayerNorm(d)
+		self.mlp = MLP(d)
+
+	def forward(self, x):
+		x = x + self.attn(self.ln1(x))
+		x = x + self.mlp(self.ln2(x))
+		return x
+
+
+class GPT(nn.Module):
+	# the model
+	def __init__(self, V, T_max, d, H, L):
+		super().__init__()
+		self.T_max = T_max
+		self.tok_emb = nn.Embedding(V, d)
+		self.pos_emb = nn.Embedding(T_max, d)
+		self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
+		self.ln_f = nn.LayerNorm(d)
+		self.lm_head = nn.Linear(d, V, bias=False)
+		# GPT-2's fix
+		for block in self.blocks:
+			block.attn.proj.weight.data /= (2 * L) ** 0.5
+			block.mlp.down.weight.data /= (2 * L) ** 0.5
+
+	def forward(self, idx, targets=None):
+		B, T = idx.shape
+		assert T <= self.T_max, f"too long: {T} > {self.T_max}"
+		x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
+		for block in self.blocks:
+			x = block(x)
+		logits = self.lm_head(self.ln_f(x))
+		if targets is None:
+			return logits
+		loss = F.cross_entropy(logits.view(B * T, -1), targets.reshape(B * T))
+		return logits, loss
+
+	@torch.no_grad()
+	def generate(self, idx, max_new_tokens):
+		# crop to the last T_max tokens	
+		for _ in range(max_new_tokens):
+			logits = self(idx[:, -self.T_max:])
+			probs = F.softmax(logits[:, -1, :], dim=-1)
+			new = torch.multinomial(probs, num_samples=1)
+			idx = torch.cat([idx, new], dim=1)
+		return idx
+
+
+def shape_table(model, idx):
+	table = []
+	x = model.tok_emb(idx) + model.pos_emb(torch.arange(idx.shape[1]))
+	table.append(("embeddings", tuple(x.shape)))
+	for i, block in enumerate(model.blocks):
+		x = block(x)
+		table.append((f"block {i + 1}", tuple(x.shape)))
+	x = model.ln_f(x)
+	table.append(("final LayerNorm", tuple(x.shape)))
+	x = model.lm_head(x)
+	table.append(("logits", tuple(x.shape)))
+	return table

@@ -1,0 +1,194 @@
+"""The commands: exit status, one line for what the user can mend, and a trusted process that keeps to itself."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import autograder
+from autograder import cli, rubric
+from autograder.assignment import ASSIGNMENT
+from autograder.oracle import ledger
+from tests.conftest import ROOT
+
+ROWS = rubric.load()
+
+
+def command(*arguments: str, cwd: Path = ROOT, code: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    """``python -m autograder`` with these arguments, or ``code`` in its place."""
+    start = ["-c", code] if code else ["-m", "autograder"]
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AUTOGRADER_"))}
+    full = clean | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"} | environment
+    return subprocess.run(
+        [sys.executable, *start, *arguments], cwd=cwd, env=full, capture_output=True, text=True, check=False
+    )
+
+
+def one_line(text: str) -> str:
+    """``text``, which is one line of the grader's own."""
+    assert text.startswith("autograder: ")
+    assert text.count("\n") == 1
+    assert text.endswith("\n")
+    assert "Traceback" not in text
+    return text
+
+
+# --- a grading --------------------------------------------------------------------------------------------------------
+
+# What the trusted process has loaded when all is done.
+WATCHED = """
+import sys
+from autograder.cli import main
+try:
+    main()
+finally:
+    print(sorted(name for name in sys.modules if name.split(".")[0] in ("torch", "gpt", "paper")), file=sys.stderr)
+"""
+
+
+def test_the_reference_gets_full_marks_in_print_and_in_the_file_and_torch_stays_outside(tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+    target.write_text("old")
+    done = command("grade", "reference", "--json", str(target), "--fail-under", str(ROWS.total), code=WATCHED)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+    assert f"{ledger.total(ASSIGNMENT.course):,}" in done.stdout
+    assert f"{ROWS.total} / {ROWS.total} points" in done.stdout
+    report = json.loads(target.read_text("utf-8"))
+    assert (report["score"], report["gradable"]) == (ROWS.total, True)
+    assert [check["id"] for check in report["checks"]] == [check.id for check in ROWS.checks]
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_the_stub_is_graded_in_a_friendly_page_and_is_below_every_mark() -> None:
+    done = command("grade", "student", "--fail-under", "1")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "Nothing is written yet" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert len(done.stdout.splitlines()) <= 25
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "\x1b" not in done.stdout
+
+
+def test_nothing_of_the_folder_in_which_the_command_is_called_is_imported(tmp_path: Path) -> None:
+    folder = tmp_path / "ada"
+    folder.mkdir()
+    trap = f"import os\nif os.getcwd() == {str(folder)!r}: open({str(tmp_path / 'sprung')!r}, 'w')\n"
+    for name in ("conftest", "json", "numpy", "pytest", "rich", "secrets", "selectors", "torch", "typer", "typing"):
+        (folder / f"{name}.py").write_text(trap)
+    (folder / "gpt.py").write_text("class GPT: pass\n")
+    done = command("grade", ".", "--only", ROWS.criteria[0].id, cwd=folder)
+    assert not (tmp_path / "sprung").exists()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("ada ")
+
+
+# --- what the user can mend -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["grade", "no/such/path"], ["no/such/path", "No such file"]),
+        (["grade", "tests/bank"], ["tests/bank", "gpt.py"]),
+        (["grade", "reference", "--only", "nonsense"], ["nonsense", *(criterion.id for criterion in ROWS.criteria)]),
+        (["grade", "reference", "--json", "no/such/folder/r.json"], ["no/such/folder"]),
+        (["grade", "reference", "--json", "tests"], ["tests"]),
+        (["grade", "reference", "--seed", "x"], ["--seed", "--help"]),
+        (["grade", "reference", "--no-such-option"], ["--no-such-option", "--help"]),
+        (["grade"], ["--help"]),
+        (["no-such-command"], ["no-such-command", "--help"]),
+    ],
+    ids=["no path", "no gpt", "only", "no folder", "a folder", "seed", "option", "no argument", "command"],
+)
+def test_bad_input_is_status_2_and_one_line_on_stderr(
+    arguments: list[str], said: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "argv", ["autograder", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    printed = capfd.readouterr()
+    assert (ended.value.code, printed.out) == (2, "")
+    line = one_line(printed.err)
+    for word in said:
+        assert word in line
+
+
+def test_a_grader_that_cannot_work_is_status_3_and_one_line_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')")
+    broken = f"""
+from autograder.sandbox import process
+environment = process._environment
+process._environment = lambda home: environment(home) | {{"PYTHONPATH": {str(tmp_path)!r}}}
+from autograder.cli import main
+main()
+"""
+    done = command("grade", "reference", code=broken)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "libtorch_cpu.so" in one_line(done.stderr)
+
+
+def test_the_schema_command_prints_the_published_schema() -> None:
+    done = command("schema")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (ROOT / "autograder" / "report.schema.json").read_text("utf-8")
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "report.json"
+    cli.write_whole(target, "one ü\n")
+    assert target.read_text("utf-8") == "one ü\n"
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(cli.BadInput, match="No space left"):
+        cli.write_whole(target, "two\n")
+    assert target.read_text("utf-8") == "one ü\n"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_place_that_cannot_be_written_to_is_named_and_nothing_is_left_there(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(cli.BadInput, match="folder"):
+        cli.write_whole(tmp_path / "folder", "text")
+    with pytest.raises(cli.BadInput, match="nowhere"):
+        cli.write_whole(tmp_path / "nowhere" / "report.json", "text")
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
+
+
+# --- the trusted process ----------------------------------------------------------------------------------------------
+
+# What runs in the zygote and its forks; everything else is the trusted process.
+ELSEWHERE = {"sandbox/worker.py", "sandbox/zygote.py", "oracle/gpt.py", "oracle/server.py", "given/head.py"}
+MODULES = {"torch", "pickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve"}
+CALLS = {"eval", "exec", "compile", "__import__"}
+
+
+def test_the_trusted_modules_neither_import_torch_nor_unpickle_nor_evaluate() -> None:
+    package = Path(autograder.__file__).parent
+    trusted = [path for path in package.rglob("*.py") if path.relative_to(package).as_posix() not in ELSEWHERE]
+    assert len(trusted) > 15
+    found = []
+    for path in trusted:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                bad = MODULES & {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                bad = MODULES & {(node.module or "").split(".")[0]}
+            elif isinstance(node, ast.Call):
+                bad = CALLS & {getattr(node.func, "id", "")} | {"allow_pickle"} & {k.arg for k in node.keywords}
+            else:
+                continue
+            found += [f"{path.relative_to(package)}:{node.lineno}: {name}" for name in bad]
+    assert not found

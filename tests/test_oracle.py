@@ -1,0 +1,189 @@
+"""The grader's own model is the reference's, number for number, and its arithmetic counts what it holds."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from autograder.assignment import ASSIGNMENT, Dims
+from autograder.oracle import gpt as oracle
+from autograder.oracle import ledger
+from autograder.oracle.handle import Oracle
+from autograder.sandbox.process import SandboxError, Zygote
+from tests.conftest import ROOT
+
+SIZES = [ASSIGNMENT.course, ASSIGNMENT.small, *ASSIGNMENT.others, Dims(V=5, T_max=3, d=6, H=6, L=1)]
+
+
+@pytest.fixture(scope="module")
+def reference() -> Iterator[ModuleType]:
+    """reference/gpt.py, which leaves the module table again, since a student's files have the same names."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "reference"))
+        for name in ("head", "gpt"):
+            patch.delitem(sys.modules, name, raising=False)
+        module = importlib.import_module("gpt")
+        for name in ("head", "gpt"):
+            del sys.modules[name]
+        yield module
+
+
+def filled(reference: ModuleType, dims: Dims) -> torch.nn.Module:
+    """A reference model in float64, every parameter random, gains and biases too."""
+    torch.manual_seed(3)
+    model = reference.GPT(**dims.arguments()).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(std=0.4)
+    return model
+
+
+def translated(model: torch.nn.Module) -> oracle.Weights:
+    """The reference's tensors under the oracle's names; nn.Linear keeps its matrix the other way round."""
+    own = {name: value.detach() for name, value in model.named_parameters()}
+    w = {"tok": own["tok_emb.weight"], "pos": own["pos_emb.weight"], "head": own["lm_head.weight"].T}
+    w |= {"ln_f.gain": own["ln_f.weight"], "ln_f.bias": own["ln_f.bias"]}
+    for at, block in enumerate(model.blocks):
+        inside = {name: value.detach() for name, value in block.named_parameters()}
+        for letter, part in (("q", "query"), ("k", "key"), ("v", "value")):
+            heads = [getattr(head, part).weight.detach().T for head in block.attn.heads]
+            w[f"{at}.{letter}"] = torch.stack(heads)  # (H, d, d_head)
+        w[f"{at}.o"] = inside["attn.proj.weight"].T.unflatten(0, (len(heads), -1))  # (H, d_head, d)
+        w[f"{at}.o.bias"] = inside["attn.proj.bias"]
+        for part in ("up", "down"):
+            w |= {f"{at}.{part}": inside[f"mlp.{part}.weight"].T, f"{at}.{part}.bias": inside[f"mlp.{part}.bias"]}
+        for norm in ("ln1", "ln2"):
+            w |= {f"{at}.{norm}.gain": inside[f"{norm}.weight"], f"{at}.{norm}.bias": inside[f"{norm}.bias"]}
+    return w
+
+
+def tokens(dims: Dims, T: int) -> Tensor:
+    return torch.randint(dims.V, (2, T), generator=torch.Generator().manual_seed(T))
+
+
+@pytest.mark.parametrize("dims", SIZES, ids=str)
+def test_the_functional_model_computes_what_the_reference_does(reference: ModuleType, dims: Dims) -> None:
+    model = filled(reference, dims)
+    for T in (1, dims.T_max):
+        idx = tokens(dims, T)
+        with torch.no_grad():
+            difference = oracle.gpt(idx, translated(model)) - model(idx)
+        assert difference.abs().max() < 1e-12
+
+
+def test_each_part_computes_what_the_references_does(reference: ModuleType) -> None:
+    dims = ASSIGNMENT.small
+    model = filled(reference, dims)
+    w, block = translated(model), model.blocks[1]
+    x = torch.randn(2, dims.T_max, dims.d, dtype=torch.float64)
+    pairs = ((oracle.attention, block.attn), (oracle.mlp, block.mlp), (oracle.block, block))
+    with torch.no_grad():
+        for function, module in pairs:
+            assert (function(x, w, "1") - module(x)).abs().max() < 1e-12
+        assert (oracle.layer_norm(x, w["ln_f.gain"], w["ln_f.bias"]) - model.ln_f(x)).abs().max() < 1e-12
+
+
+def test_attention_rows_are_averages_over_what_came_before(reference: ModuleType) -> None:
+    dims = ASSIGNMENT.small
+    w = translated(filled(reference, dims))
+    rows = oracle.attention_rows(torch.randn(2, dims.T_max, dims.d, dtype=torch.float64), w, "0")
+    assert rows.shape == (2, dims.H, dims.T_max, dims.T_max)
+    assert (rows.sum(-1) - 1).abs().max() < 1e-12
+    assert rows.triu(1).abs().max() == 0
+    assert rows.min() >= 0
+
+
+# --- through the wire -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(zygote: Zygote) -> Iterator[Oracle]:
+    handle = Oracle(zygote)
+    yield handle
+    handle.close()
+
+
+def test_the_oracle_answers_through_the_wire_in_the_precision_of_the_weights(
+    reference: ModuleType, asked: Oracle
+) -> None:
+    dims = ASSIGNMENT.small
+    model = filled(reference, dims)
+    idx = tokens(dims, dims.T_max)
+    for dtype in (np.float64, np.float32):
+        weights = {name: value.numpy().astype(dtype) for name, value in translated(model).items()}
+        got = asked.logits(weights, idx.numpy())
+        assert got.dtype == dtype
+        with torch.no_grad():
+            assert np.abs(got - model(idx).numpy()).max() < (1e-12 if dtype is np.float64 else 1e-4)
+
+
+def test_a_failing_oracle_is_the_graders_fault_and_answers_again(reference: ModuleType, asked: Oracle) -> None:
+    dims = ASSIGNMENT.small
+    with pytest.raises(SandboxError, match="logits"):
+        asked.logits({}, np.zeros((1, 1), np.int64))
+    weights = {name: value.numpy() for name, value in translated(filled(reference, dims)).items()}
+    assert asked.logits(weights, np.zeros((1, 2), np.int64)).shape == (1, 2, dims.V)
+
+
+# --- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dims", SIZES, ids=str)
+def test_the_parts_add_up_to_what_the_oracles_weights_hold(reference: ModuleType, dims: Dims) -> None:
+    w = {name: value.numel() for name, value in translated(reference.GPT(**dims.arguments())).items()}
+    n = ledger.parts(dims.V, dims.T_max, dims.d, dims.L)
+    assert tuple(n) == ledger.PARTS
+    per_block = {
+        "attention": ("q", "k", "v", "o", "o.bias"),
+        "mlp": ("up", "up.bias", "down", "down.bias"),
+        "block_norms": ("ln1.gain", "ln1.bias", "ln2.gain", "ln2.bias"),
+    }
+    for part, names in per_block.items():
+        assert n[part] == sum(w[f"{at}.{name}"] for at in range(dims.L) for name in names)
+    assert n["embeddings"] == w["tok"] + w["pos"]
+    assert n["final"] == w["ln_f.gain"] + w["ln_f.bias"] + w["head"]
+    assert ledger.total(dims) == sum(w.values())
+
+
+def test_the_rule_of_thumb_and_the_rest_make_up_the_blocks() -> None:
+    for dims in SIZES:
+        n = ledger.parts(dims.V, dims.T_max, dims.d, dims.L)
+        rule, blocks, rest = ledger.rule_of_thumb(dims)
+        assert (rule, rest) == (12 * dims.L * dims.d**2, 10 * dims.d * dims.L)
+        assert rule + rest == blocks == n["attention"] + n["mlp"] + n["block_norms"]
+
+
+COUNTED = (ASSIGNMENT.course, *ASSIGNMENT.others)
+
+
+@pytest.mark.parametrize("cause", ledger.CAUSES, ids=lambda cause: cause.name)
+def test_a_cause_is_found_by_its_own_difference_beside_none_but_its_equals(cause: ledger.Cause) -> None:
+    counts = [(dims, ledger.total(dims) + cause.delta(dims)) for dims in COUNTED]
+    found = ledger.explain(counts)
+    assert cause in found
+    assert all(other.delta(dims) == cause.delta(dims) for other in found for dims in COUNTED)
+
+
+def test_a_difference_of_no_known_cause_is_not_explained() -> None:
+    for delta in (1, -1, 7, 1000):
+        assert not ledger.explain([(dims, ledger.total(dims) + delta) for dims in COUNTED])
+    # The right difference at one size and none at the others is another mistake.
+    bias, *others = COUNTED
+    right = [(dims, ledger.total(dims)) for dims in others]
+    assert not ledger.explain([(bias, ledger.total(bias) + bias.V), *right])
+
+
+def test_causes_have_names_terms_and_sentences_of_their_own() -> None:
+    assert len({cause.name for cause in ledger.CAUSES}) == len(ledger.CAUSES)
+    for cause in ledger.CAUSES:
+        assert all(cause.delta(dims) for dims in COUNTED if dims.L > 1)
+        assert cause.term[0] == ("+" if cause.delta(COUNTED[0]) > 0 else "-")
+        assert cause.sentence[0].islower()
+        assert not cause.sentence.endswith(".")

@@ -1,0 +1,174 @@
+"""The rubric and the checks are the same set, its points add up, and a mistake in it is one line with a place."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder import report
+from autograder.assignment import ASSIGNMENT, Dims
+from autograder.oracle import ledger
+from autograder.rubric import RubricError, load
+from autograder.suite import CHECKS
+
+ROWS = load()
+
+GOOD = """\
+total = 5  # of both
+
+[[criterion]]
+id = "one"
+title = "First"
+task = "1"
+
+[[criterion.check]]
+id = "a"
+points = 2
+title = "{total:,} at {V} and {d}"
+
+[[criterion.check]]
+id = "b"
+points = 3
+title = "second"
+
+[[criterion]]
+id = "extra"
+title = "More"
+task = "2"
+bonus = true
+
+[[criterion.check]]
+id = "a"
+points = 4
+title = "last"
+visibility = "hidden"
+"""
+
+
+def write(tmp_path: Path, *changes: tuple[str, str]) -> Path:
+    """The good rubric with the last occurrence of each text replaced."""
+    text = GOOD
+    for old, new in changes:
+        before, found, after = text.rpartition(old)
+        assert found, old
+        text = before + new + after
+    path = tmp_path / "rubric.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_every_check_has_a_row_and_every_row_a_check() -> None:
+    functions = [
+        f"{path.stem}.{node.name.removeprefix('test_')}"
+        for path in sorted(CHECKS.glob("*.py"))
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    assert len(set(functions)) == len(functions)
+    assert set(functions) == {check.id for check in ROWS.checks}
+
+
+def test_the_points_of_what_is_no_bonus_add_up_to_the_total() -> None:
+    assert sum(criterion.points for criterion in ROWS.criteria if not criterion.bonus) == ROWS.total
+    assert all(check.id.startswith(f"{criterion.id}.") for criterion in ROWS.criteria for check in criterion.checks)
+    assert all(check.criterion == criterion.id for criterion in ROWS.criteria for check in criterion.checks)
+    assert ROWS.checks == tuple(check for criterion in ROWS.criteria for check in criterion.checks)
+
+
+def test_no_title_is_said_twice_or_has_a_figure_left_open() -> None:
+    titles = [check.title for check in ROWS.checks]
+    assert len(set(titles)) == len(titles)
+    assert not [title for title in titles if set(title) & set("{}\n") or len(title) > 70]
+
+
+def test_a_good_rubric_is_read_in_its_order(tmp_path: Path) -> None:
+    rows = load(write(tmp_path))
+    assert [check.id for check in rows.checks] == ["one.a", "one.b", "extra.a"]
+    assert [check.points for check in rows.checks] == [2, 3, 4]
+    assert [check.visibility for check in rows.checks] == ["visible", "visible", "hidden"]
+    assert [criterion.bonus for criterion in rows.criteria] == [False, True]
+    assert rows.total == 5
+
+
+def test_titles_follow_the_figures_of_the_assignment(tmp_path: Path) -> None:
+    course = Dims(V=1000, T_max=32, d=48, H=3, L=2)
+    rows = load(write(tmp_path), replace(ASSIGNMENT, course=course))
+    assert rows.checks[0].title == f"{ledger.total(course):,} at 1000 and 48"
+    assert any(f"{ledger.total(ASSIGNMENT.course):,}" in check.title for check in ROWS.checks)
+
+
+def test_another_text_is_another_version(tmp_path: Path) -> None:
+    one = load(write(tmp_path)).version
+    assert load(write(tmp_path)).version == one
+    assert load(write(tmp_path, ("second", "other"))).version != one
+
+
+# What is changed in GOOD, and the line on which the entry with the mistake begins.
+BAD: dict[str, tuple[list[tuple[str, str]], int]] = {
+    "unknown key of a check": ([("visibility", "visible")], 24),
+    "unknown key of a criterion": ([("bonus", "extra")], 18),
+    "unknown key at the top": ([("total = 5", 'course = "x"\ntotal = 5')], 1),
+    "unknown table": ([("[[criterion]]\nid", "[[criteria]]\nid")], 18),
+    "no title of a check": ([('title = "last"', "")], 24),
+    "no id of a check": ([('id = "a"', "")], 24),
+    "no points": ([("points = 3", "")], 13),
+    "no title of a criterion": ([('title = "More"', "")], 18),
+    "no id of a criterion": ([('id = "extra"', "")], 18),
+    "no total": ([("total = 5", "")], 1),
+    "negative points": ([("points = 4", "points = -4")], 24),
+    "half points": ([("points = 3", "points = 2.5")], 13),
+    "points as text": ([("points = 4", 'points = "four"')], 24),
+    "unknown visibility": ([('"hidden"', '"secret"')], 24),
+    "unknown figure": ([('"second"', '"{speed}"')], 13),
+    "figure without a name": ([('"second"', '"{}"')], 13),
+    "figure as no number": ([('"second"', '"{V:zz}"')], 13),
+    "bracket not closed": ([('"second"', '"{V"')], 13),
+    "the same check twice": ([('id = "b"', 'id = "a"')], 13),
+    "the same criterion twice": ([('id = "extra"', 'id = "one"')], 18),
+    "wrong total": ([("total = 5", "total = 6")], 1),
+    "broken TOML": ([("points = 3", "points = = 3")], 13),
+    "TOML that breaks off": ([('visibility = "hidden"', 'visibility = """')], 24),
+    "the same key twice": ([("points = 3", "points = 3\npoints = 3")], 13),
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_a_bad_rubric_is_one_line_with_its_place(tmp_path: Path, bad: str) -> None:
+    changes, line = BAD[bad]
+    path = write(tmp_path, *changes)
+    with pytest.raises(RubricError) as error:
+        load(path)
+    message = str(error.value)
+    assert message.isprintable()
+    assert message.startswith(f"{path}:")
+    named = re.match(r":(\d+): ", message.removeprefix(str(path)))
+    assert named, message
+    text = path.read_text().splitlines()
+    after = [n for n, words in enumerate(text, 1) if words.startswith("[") and n > line]
+    assert line <= int(named[1]) < min(after, default=len(text) + 1), message  # any line of that entry
+
+
+def test_a_rubric_that_is_no_text_or_not_there_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "rubric.toml"
+    for _ in range(2):
+        with pytest.raises(RubricError) as error:
+            load(path)
+        assert str(error.value).isprintable()
+        assert str(path) in str(error.value)
+        path.write_bytes(b"total = 5 # \xff")
+
+
+def test_the_bonus_lifts_a_score_but_never_above_the_maximum() -> None:
+    def verdict(criterion: str, status: str, score: float) -> report.Verdict:
+        return report.Verdict(id="x", criterion=criterion, title="", status=status, score=score, max_score=4)  # type: ignore[arg-type]
+
+    full, half = verdict("one", "passed", 4), verdict("one", "partial", 2)
+    extra, skipped = verdict("extra", "passed", 3), verdict("one", "skipped", 0)
+    assert report.totals((full, half, extra), {"extra"}, 8) == (8, 8, 3)
+    assert report.totals((half, half, extra), {"extra"}, 8) == (7, 8, 3)
+    assert report.totals((full, skipped), {"extra"}, 8) == (4, 4, 0)
+    assert report.totals((skipped, skipped, extra), {"extra"}, 8) == (0, 0, 3)

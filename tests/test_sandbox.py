@@ -1,0 +1,482 @@
+"""Student code runs confined: whatever it does, a call ends in a value or a StudentError, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.sandbox import process
+from autograder.sandbox.process import KEPT, SandboxError, Zygote
+from autograder.sandbox.student import Crashed, OutOfTime, Raised, Student, StudentError, Unwritten
+from autograder.sandbox.wire import Opaque
+from tests.conftest import ROOT
+
+Hand = Callable[..., Student]
+Limit = Callable[..., None]
+
+
+@pytest.fixture
+def hand_in(zygote: Zygote) -> Iterator[Hand]:
+    """A student from the text of gpt.py, and of other files by name: ``hand_in(text, head="...")``."""
+    students = []
+
+    def hand_in(text: str, **others: str) -> Student:
+        files = {f"{name}.py": textwrap.dedent(text).encode() for name, text in {"gpt": text, **others}.items()}
+        students.append(Student(zygote, files, ["GPT", "Block"]))
+        return students[-1]
+
+    yield hand_in
+    for student in students:
+        student.close()
+
+
+@pytest.fixture
+def limit(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Limit:
+    """Other limits for one test: ``limit(call_cpu=0.2)``."""
+    return lambda **limits: monkeypatch.setattr(zygote, "limits", replace(zygote.limits, **limits))
+
+
+def run(student: Student, *arguments: Any, name: str = "run") -> Any:
+    """What a function of gpt.py returns."""
+    return student.function(name, *arguments, module="gpt")
+
+
+def living(parent: int) -> set[int]:
+    """The children of a process, without those that have ended and wait to be collected."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, its_parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if int(its_parent) == parent and state != "Z":
+            found.add(int(entry.name))
+    return found
+
+
+def ended(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+# --- values and exceptions --------------------------------------------------------------------------------------------
+
+
+def test_a_value_comes_back_and_arrays_arrive_as_tensors(hand_in: Hand) -> None:
+    student = hand_in("""
+        import torch
+        class Model: pass
+        def run(x, n): return x.sum() + n, isinstance(x, torch.Tensor), x.half(), x.int(), Model()
+    """)
+    total, is_tensor, half, whole, model = run(student, np.arange(4.0), 1)
+    assert (total, is_tensor, half.dtype, whole.dtype) == (7.0, True, np.float32, np.int64)
+    assert model == Opaque("Model")
+
+
+def test_a_module_is_built_filled_called_and_read(hand_in: Hand) -> None:
+    student = hand_in("""
+        from torch import nn
+        class Block(nn.Module):
+            def __init__(self, d, H):
+                super().__init__()
+                self.map = nn.Linear(d, H, bias=False)
+            def forward(self, x): return self.map(x)
+    """)
+    block = student.build("Block", {"d": 3, "H": 2})
+    assert [(p.name, p.shape, p.grad) for p in block.parameters] == [("map.weight", (2, 3), True)]
+    weights = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    block.push({"map.weight": weights})
+    assert np.array_equal(block.pull()["map.weight"], weights)
+    assert np.array_equal(block(np.ones((1, 3), np.float32)), [[3.0, 12.0]])
+
+
+def test_an_exception_comes_back_with_the_students_own_frames_line_and_text(hand_in: Hand) -> None:
+    helper = """
+        def add(a, b):
+            # \x0c and \u2028 end no line of Python
+            return a + b
+    """
+    gpt = "import torch\nfrom helper import add\ndef run():\n    return add(torch.ones(2), torch.ones(3))"
+    with pytest.raises(Raised, match="size of tensor") as error:
+        run(hand_in(gpt, helper=helper))
+    assert error.value.remote.type == "RuntimeError"
+    assert error.value.remote.frames == (
+        ("gpt.py", 4, "run", "return add(torch.ones(2), torch.ones(3))"),
+        ("helper.py", 4, "add", "return a + b"),
+    )
+
+
+def test_a_syntax_error_comes_back_with_its_line(hand_in: Hand) -> None:
+    with pytest.raises(Raised) as error:
+        run(hand_in("x = 1\ndef run(:\n"))
+    assert error.value.remote.frames == (("gpt.py", 2, "", "def run(:"),)
+
+
+def test_a_stub_is_unwritten_under_the_name_of_its_definition(hand_in: Hand) -> None:
+    student = hand_in("""
+        class Block:
+            def __init__(self, d): raise NotImplementedError()
+        class GPT:
+            def __init__(self, d): self.block = Block(d)
+    """)
+    with pytest.raises(Unwritten) as error:
+        student.build("GPT", {"d": 3})
+    assert error.value.name == "Block"
+
+
+PID = "import os\ndef pid(): return os.getpid()\n"
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(0)", "exit()", "raise KeyboardInterrupt", "raise BaseException"])
+def test_an_exit_is_an_answer_and_the_process_lives_on(hand_in: Hand, code: str) -> None:
+    student = hand_in(f"{PID}def run(): {code}")
+    before = run(student, name="pid")
+    with pytest.raises(Raised):
+        run(student)
+    assert run(student, name="pid") == before
+
+
+@pytest.mark.parametrize(
+    ("code", "how"),
+    [
+        ("os._exit(0)", "exited with status 0"),
+        ("os.abort()", "SIGABRT"),
+        ("ctypes.string_at(0)", "SIGSEGV"),
+        ("os.kill(os.getpid(), 9)", "SIGKILL"),
+        ("os.closerange(3, 64)", "died"),
+    ],
+)
+def test_a_death_is_crashed_and_the_next_call_starts_a_new_process(hand_in: Hand, code: str, how: str) -> None:
+    student = hand_in(f"import ctypes\n{PID}def run(): {code}")
+    before = run(student, name="pid")
+    with pytest.raises(Crashed, match=how):
+        run(student)
+    assert run(student, name="pid") != before
+
+
+def test_an_object_is_gone_with_its_process(hand_in: Hand) -> None:
+    student = hand_in("import os\nclass GPT:\n    def __init__(self, d): pass\n    def end(self): os._exit(1)")
+    model = student.build("GPT", {"d": 1})
+    for _ in range(2):
+        with pytest.raises(Crashed):
+            model.method("end")
+    assert student.build("GPT", {"d": 1}).parameters == ()
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+SPIN = "def run(n):\n    while True: n += 1\ndef other(): return 1"
+
+
+def test_an_endless_loop_runs_out_of_time_once_and_its_like_get_less(hand_in: Hand, limit: Limit) -> None:
+    student = hand_in(SPIN)
+    assert run(student, name="other") == 1
+    limit(call_cpu=0.8, again_cpu=0.1)
+    with pytest.raises(OutOfTime, match=r"after 0\.8 s of computing"):
+        run(student, 1)
+    used = student.cpu
+    assert used >= 0.8
+    with pytest.raises(OutOfTime, match=r"after 0\.8 s of computing"):
+        run(student, 1)
+    assert student.cpu < used + 0.4  # at most loading the file
+    with pytest.raises(OutOfTime, match=r"after 0\.1 s of computing"):
+        run(student, 2)
+    assert run(student, name="other") == 1
+
+
+def test_the_submission_as_a_whole_has_a_limit(hand_in: Hand, limit: Limit) -> None:
+    student = hand_in(SPIN)
+    assert student.defines("run")
+    limit(call_cpu=0.3, again_cpu=0.3, submission_cpu=0.5)
+    for n in range(2):
+        with pytest.raises(OutOfTime, match="no result"):
+            run(student, n)
+    with pytest.raises(OutOfTime, match="used up"):
+        run(student, 2)
+
+
+@pytest.mark.parametrize(
+    "code", ["time.sleep(600)", "os.kill(os.getpid(), signal.SIGSTOP)", "lock.acquire(); lock.acquire()"]
+)
+def test_waiting_for_ever_is_ended_by_the_wall_limit(hand_in: Hand, limit: Limit, code: str) -> None:
+    student = hand_in(f"import os, signal, threading, time\nlock = threading.Lock()\ndef run(): {code}")
+    assert student.defines("run")
+    limit(call_cpu=0.3, wall_factor=2.0)
+    with pytest.raises(OutOfTime, match=r"after 0\.6 s of waiting"):
+        run(student)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["[bytearray(1 << 28) for _ in range(100)]", "torch.ones(1 << 34)", "torch.zeros(1, 1).expand(1 << 20, 1 << 14)"],
+    ids=["many blocks", "one tensor", "large only when sent"],
+)
+def test_a_memory_bomb_fails_by_itself(hand_in: Hand, code: str) -> None:
+    student = hand_in(f"import torch\ndef run(): return {code}\ndef other(): return 1")
+    with pytest.raises((Raised, Crashed)):
+        run(student)
+    assert run(student, name="other") == 1
+
+
+# --- output -----------------------------------------------------------------------------------------------------------
+
+
+def test_printed_output_is_kept_in_order_and_defused(hand_in: Hand) -> None:
+    student = hand_in("""
+        import os, sys
+        print("on loading")
+        def run():
+            print("é\\x1b[31mred\\u202e", flush=True)
+            os.write(2, b"raw \\xff\\n")
+            print("last", file=sys.stderr, flush=True)
+            os._exit(0)
+    """)
+    with pytest.raises(Crashed):
+        run(student)
+    assert [line[:1] for line in student.output.splitlines()] == ["o", "é", "r", "l"]
+    assert not set(student.output) & set("\x1b\u202e")
+
+
+def test_a_flood_of_output_is_cut_and_neither_blocks_nor_fails_the_student(hand_in: Hand, zygote: Zygote) -> None:
+    student = hand_in("""
+        def run():
+            for n in range(100): print(f"{n:>4}" + "x" * 100_000)
+            return "done"
+    """)
+    assert run(student) == "done"
+    student.close()
+    assert zygote.limits.output - 1 <= len(student.output) <= zygote.limits.output
+    assert student.output.startswith("   0xxx")
+
+
+def test_an_endless_flood_of_output_does_not_put_off_the_limit(hand_in: Hand, limit: Limit) -> None:
+    student = hand_in("""
+        import os, threading
+        def flood():
+            while True: os.write(1, b"x" * 65536)
+        def run():
+            for _ in range(4): threading.Thread(target=flood, daemon=True).start()
+            flood()
+    """)
+    assert student.defines("run")
+    limit(call_cpu=0.5)
+    with pytest.raises(OutOfTime):
+        run(student)
+    assert student.cpu < 10
+
+
+# --- what is visible inside, and what is left -------------------------------------------------------------------------
+
+
+def test_the_environment_inside_is_the_graders_own(hand_in: Hand, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_GRADER", "1")
+    environment, argv = run(hand_in("import os, sys\ndef run(): return dict(os.environ), sys.argv"))
+    threads = {name for name in environment if name.endswith("_NUM_THREADS")}
+    assert set(environment) - threads <= {"PATH", "HOME", "TMPDIR", "LC_ALL", "PYTHONHASHSEED", *KEPT}
+    assert {environment[name] for name in threads} == {"1"}
+    assert argv == ["gpt.py"]
+
+
+def test_no_module_of_the_grader_can_be_imported(hand_in: Hand) -> None:
+    student = hand_in("""
+        import sys
+        def run(): return [name for name in sys.modules if name.split(".")[0] == "autograder"], sys.path
+        def get(): import autograder
+    """)
+    found, path = run(student)
+    assert found == []
+    assert not {str(ROOT), ""} & set(path)
+    with pytest.raises(Raised, match="No module named 'autograder'"):
+        run(student, name="get")
+
+
+def test_exactly_four_descriptors_are_open_inside(hand_in: Hand) -> None:
+    student = hand_in("""
+        import os, stat
+        def run():
+            found = {}
+            for fd in range(1024):
+                try: found[fd] = stat.filemode(os.fstat(fd).st_mode)[0]
+                except OSError: pass
+            return found, os.fstat(0).st_rdev == os.stat("/dev/null").st_rdev
+    """)
+    run(student)
+    with student.fresh() as other:  # which inherits nothing of the first one's
+        opened, null_is_stdin = run(other)
+    assert sorted(opened)[:3] == [0, 1, 2]
+    assert [opened.pop(fd) for fd in (0, 1, 2)] == ["c", "p", "p"]
+    assert list(opened.values()) == ["s"]
+    assert null_is_stdin
+
+
+def test_what_is_written_to_files_is_gone_afterwards(hand_in: Hand, zygote: Zygote) -> None:
+    before = sorted(Path.cwd().iterdir()), sorted(zygote.folder.iterdir())
+    student = hand_in("""
+        import os, tempfile
+        from pathlib import Path
+        def run():
+            Path("left.txt").write_text("x")
+            Path.home().joinpath(".cache").mkdir()
+            tempfile.mkstemp()
+            return os.getcwd()
+    """)
+    folder = run(student)
+    assert Path(folder, "left.txt").exists()
+    student.close()
+    assert not Path(folder).exists()
+    assert (sorted(Path.cwd().iterdir()), sorted(zygote.folder.iterdir())) == before
+
+
+def test_random_numbers_depend_on_the_seed_alone(hand_in: Hand) -> None:
+    text = """
+        import random
+        import numpy as np, torch
+        from torch import nn
+        class Block(nn.Module):
+            def __init__(self, d):
+                super().__init__()
+                self.weight = nn.Parameter(torch.tensor([torch.rand(1), random.random(), np.random.rand()]))
+    """
+    one, other = hand_in(text), hand_in(text)
+    first, again, elsewhere, changed = (
+        student.build("Block", {"d": 1}, seed=seed).pull()["weight"].tolist()
+        for student, seed in ((one, 7), (one, 7), (other, 7), (other, 8))
+    )
+    assert first == again == elsewhere
+    assert not set(first) & set(changed)
+
+
+def test_files_beside_gpt_can_be_imported_and_those_named_like_a_library_are_inert(hand_in: Hand) -> None:
+    names = ("torch", "json", "numpy", "os", "secrets", "random", "conftest", "sitecustomize", "usercustomize")
+    gpt = "import json, os, numpy, torch\nfrom helper import f\ndef run(): return f()\nclass GPT: pass"
+    helpers = {"helper": "import more\ndef f(): return more.VALUE", "more": "VALUE = 3"}
+    student = hand_in(gpt, **helpers, **dict.fromkeys(names, "1 / 0"))
+    student.build("GPT", {})
+    assert run(student) == 3
+
+
+def test_no_process_is_left_after_closing(hand_in: Hand, zygote: Zygote) -> None:
+    before = living(zygote._process.pid)
+    student = hand_in("""
+        import os, time
+        def run():
+            try: pid = os.fork()
+            except OSError: return 0
+            if not pid: time.sleep(600)
+            return pid
+    """)
+    started = run(student)
+    assert len(living(zygote._process.pid)) == len(before) + 1
+    student.close()
+    assert living(zygote._process.pid) == before
+    assert not started or ended(started)
+
+
+# --- forged replies ---------------------------------------------------------------------------------------------------
+
+# What no function can return can be written into the channel, which student code finds where serve() keeps it.
+FORGE = """
+import json, os, struct, sys
+inf, null, true = float("inf"), None, True
+
+def forge(reply, nonce=None):
+    frame = sys._getframe()
+    while not {"nonce", "channel"} <= set(frame.f_locals):
+        frame = frame.f_back
+    text = json.dumps({"value": {"dict": reply}, "arrays": [{"dtype": "u8", "shape": [2, 0]}]})
+    header = text.replace("NONCE", nonce or frame.f_locals["nonce"]).encode()
+    os.write(frame.f_locals["channel"], struct.pack("<II", len(header), 0) + header)
+"""
+
+
+def test_a_reply_forged_before_the_real_one_is_not_believed(hand_in: Hand) -> None:
+    forged = [["nonce", "NONCE"], ["value", 100]]
+    with pytest.raises(Crashed):
+        run(hand_in(f"{FORGE}def run(): forge({forged}, 'guessed')"))
+
+
+def test_a_reply_written_before_it_is_asked_for_is_not_believed(hand_in: Hand) -> None:
+    student = hand_in(f"""{FORGE}
+def early():
+    real = os.write
+    def twice(fd, frame):
+        done = real(fd, frame)
+        os.write = real
+        forge([["nonce", "NONCE"], ["value", 100]])
+        return done
+    os.write = twice
+def run(): return 1
+""")
+    run(student, name="early")
+    with pytest.raises(Crashed):
+        run(student)
+
+
+@pytest.mark.parametrize("sent", [b"HTTP/1.1 200 OK\r\n\r\n", b"\xff" * 64, b"\x02\0\0\0\0\0\0\0[]"])
+def test_bytes_that_are_no_frame_are_crashed(hand_in: Hand, sent: bytes) -> None:
+    code = f"for fd in range(3, 64):\n        try: os.write(fd, {sent!r})\n        except OSError: pass"
+    with pytest.raises(Crashed):
+        run(hand_in(f"import os\ndef run():\n    {code}"))
+
+
+RAISED = [["type", "E"], ["text", ""], ["name", ""], ["kinds", []]]
+MALFORMED: dict[str, list[Any]] = {
+    "a nonce that is an array": [["nonce", {"array": 0}], ["value", 1]],
+    "an array was raised": [["nonce", "NONCE"], ["raised", {"array": 0}]],
+    "raised at line infinity": [
+        ["nonce", "NONCE"],
+        ["raised", {"dict": [*RAISED, ["frames", [["gpt.py", float("inf"), "", ""]]]]}],
+    ],
+    "no claim": [["nonce", "NONCE"], ["value", None]],
+    "a claim of nothing": [["nonce", "NONCE"], ["value", {"dict": []}]],
+    "a claim of another kind": [["nonce", "NONCE"], ["value", {"dict": [["parameters", 7], ["module", True]]}]],
+    "a shape that is a number": [
+        ["nonce", "NONCE"],
+        ["value", {"dict": [["parameters", [{"dict": [["name", "w"], ["shape", 7], ["grad", True]]}]]]}],
+    ],
+}
+
+
+@pytest.mark.parametrize("reply", MALFORMED)
+@pytest.mark.parametrize("where", ["in a constructor", "while loading"])
+def test_a_malformed_reply_is_an_error_of_the_student(hand_in: Hand, reply: str, where: str) -> None:
+    code = f"forge({json.dumps(MALFORMED[reply]).replace('Infinity', 'inf')}); os._exit(0)"
+    loading = code if where == "while loading" else ""
+    with pytest.raises(StudentError):
+        hand_in(f"{FORGE}{loading}\nclass GPT:\n    def __init__(self, d): {code}").build("GPT", {"d": 1})
+
+
+# --- the zygote -------------------------------------------------------------------------------------------------------
+
+
+def test_a_dead_zygote_is_the_graders_fault_and_leaves_no_process() -> None:
+    with Zygote() as zygote:
+        student = Student(zygote, {"gpt.py": PID.encode()}, [])
+        worker = run(student, name="pid")
+        os.kill(zygote._process.pid, signal.SIGKILL)
+        zygote._process.wait()
+        with pytest.raises(SandboxError):
+            run(student, name="pid")
+        with pytest.raises(SandboxError):
+            zygote.fork("student")
+    assert ended(worker)
+    assert not zygote.folder.exists()
+
+
+def test_a_zygote_that_cannot_load_torch_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')")
+    environment = process._environment
+    monkeypatch.setattr(process, "_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
+    with Zygote() as zygote, pytest.raises(SandboxError, match=r"libtorch_cpu\.so: cannot open"):
+        zygote.ready()

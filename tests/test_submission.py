@@ -1,0 +1,260 @@
+"""What is handed in is read as bytes, bounded and unexecuted; what cannot be graded is one line with a remedy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder.submission import GIVEN, MAX_FILE, MAX_FILES, BadSubmission, read
+
+CODE = b"class GPT: pass\n"
+HEAD = (GIVEN / "head.py").read_bytes()
+
+
+def make(folder: Path, **files: bytes) -> Path:
+    """``folder`` with these files, named without .py."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, data in files.items():
+        (folder / f"{name}.py").write_bytes(data)
+    return folder
+
+
+def refused(path: Path, *said: str) -> str:
+    """The one line with which ``path`` is refused; it has the path, what is wrong and, after a semicolon, a remedy."""
+    with pytest.raises(BadSubmission) as error:
+        read(path)
+    line = str(error.value)
+    assert line.isprintable()
+    assert str(path) in line
+    assert len(line.rpartition("; ")[2].split()) >= 2
+    for word in said:
+        assert word in line
+    return line
+
+
+# --- what is found ----------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_gives_its_python_files_and_nothing_else(tmp_path: Path) -> None:
+    folder = make(tmp_path / "ada", gpt=CODE, paper=b"x = 1", helper=b"y = 2")
+    (folder / "notes.txt").write_text("x")
+    (folder / "data").mkdir()
+    got = read(folder)
+    assert (got.id, got.form) == ("ada", "folder")
+    assert got.handed_in == ("gpt.py", "helper.py", "paper.py")
+    assert got.files == {"gpt.py": CODE, "helper.py": b"y = 2", "paper.py": b"x = 1", "head.py": HEAD}
+
+
+def test_a_file_of_any_name_is_taken_as_gpt_and_its_neighbours_are_not(tmp_path: Path) -> None:
+    make(tmp_path, my_model=CODE, helper=b"x = 1")
+    got = read(tmp_path / "my_model.py")
+    assert (got.id, got.form, got.handed_in) == ("my_model", "file", ("gpt.py",))
+    assert got.files == {"gpt.py": CODE, "head.py": HEAD}
+
+
+def test_one_level_of_folders_may_be_around_it_and_litter_beside_it(tmp_path: Path) -> None:
+    make(tmp_path / "step-05", gpt=CODE, helper=b"x = 1")
+    for litter in ("__MACOSX", "__pycache__", ".ipynb_checkpoints", "node_modules", "venv"):
+        make(tmp_path / litter, gpt=b"wrong one")
+    (tmp_path / ".DS_Store").write_bytes(b"\0")
+    (tmp_path / "._gpt.py").write_bytes(b"\0")
+    make(tmp_path / "step-05", **{"._gpt": b"\0"})
+    assert read(tmp_path).handed_in == ("gpt.py", "helper.py")
+    assert read(tmp_path).files["gpt.py"] == CODE
+
+
+def test_a_name_in_other_letters_is_the_same_name(tmp_path: Path) -> None:
+    (tmp_path / "GPT.PY").write_bytes(CODE)
+    assert read(tmp_path).handed_in == ("gpt.py",)
+    assert read(tmp_path / "GPT.PY").handed_in == ("gpt.py",)
+
+
+def test_the_students_own_head_counts_and_the_given_one_does_not_change_the_hash(tmp_path: Path) -> None:
+    own = read(make(tmp_path / "own", gpt=CODE, head=b"class Head: pass"))
+    without = read(make(tmp_path / "without", gpt=CODE))
+    assert own.files["head.py"] == b"class Head: pass"
+    assert (without.files["head.py"], without.handed_in) == (HEAD, ("gpt.py",))
+    assert own.sha256 != without.sha256
+
+
+def test_the_hash_depends_on_names_and_bytes_and_on_nothing_else(tmp_path: Path) -> None:
+    contents: list[dict[str, bytes]] = [
+        {"gpt": CODE},
+        {"gpt": CODE + b"#"},
+        {"gpt": CODE, "a": b""},
+        {"gpt": CODE, "b": b""},
+        {"gpt": CODE, "a": b"b", "c": b""},
+        {"gpt": CODE, "a": b"", "c": b"b"},
+    ]
+    hashes = [read(make(tmp_path / str(n), **files)).sha256 for n, files in enumerate(contents)]
+    again = [read(make(tmp_path / f"again {n}" / "deep", **files).parent).sha256 for n, files in enumerate(contents)]
+    assert hashes == again
+    assert len(set(hashes)) == len(hashes)
+
+
+def test_a_path_may_lead_over_links_but_its_id_is_that_of_the_target(tmp_path: Path) -> None:
+    make(tmp_path / "real", gpt=CODE)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "link.py").symlink_to(tmp_path / "real" / "gpt.py")
+    assert read(tmp_path / "link").id == "real"
+    assert read(tmp_path / "link.py").id == "gpt"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "# ü".encode(),
+        b"\xef\xbb\xbf# \xc3\xbc",
+        "# coding: latin-1\n# ü".encode("latin-1"),
+        "# -*- coding: cp1252 -*-\n# “ü”".encode("cp1252"),
+        b"class GPT:\r\n    pass\r\n",
+        b"def f(:",
+    ],
+    ids=["utf-8", "bom", "latin-1", "cp1252", "dos", "syntax error"],
+)
+def test_text_in_a_common_encoding_is_taken_as_it_is(tmp_path: Path, data: bytes) -> None:
+    assert read(make(tmp_path, gpt=data)).files["gpt.py"] == data
+
+
+def test_other_files_may_be_empty_or_unreadable_as_text(tmp_path: Path) -> None:
+    got = read(make(tmp_path, gpt=CODE, old_gpt=b"", helper=b"\0", __init__=b""))
+    assert got.handed_in == ("__init__.py", "gpt.py", "helper.py", "old_gpt.py")
+
+
+def test_files_that_no_import_can_reach_are_left_out(tmp_path: Path) -> None:
+    make(tmp_path, gpt=CODE, **{"gpt (copy)": b"", "1st": b"", "esc\x1b[31m": b"", os.fsdecode(b"\xff"): b""})
+    assert read(tmp_path).handed_in == ("gpt.py",)
+
+
+def test_nothing_is_executed_parsed_or_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("compile", "exec", "eval", "__import__"):
+        monkeypatch.setattr(f"builtins.{name}", lambda *_: pytest.fail("executed"))
+    folder = make(tmp_path / "ada", gpt=b"open('../seen', 'w')\n1 / 0")
+    read(folder)
+    monkeypatch.undo()
+    assert sorted(tmp_path.rglob("*")) == [folder, folder / "gpt.py"]
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+BAD_TEXT = {
+    "empty": (b"", "empty"),
+    "blank": (b" \n\t\n", "empty"),
+    "nul": (b"x = 1\0", "NUL"),
+    "utf-16": ("x = 1".encode("utf-16"), "UTF-16"),
+    "utf-16 without a mark": ("x = 1".encode("utf-16-le"), "NUL"),
+    "latin-1 unannounced": (b"# \xfc", "UTF-8"),
+    "punycode": (b"# coding: punycode\nx = 1", "punycode"),
+    "rot13": (b"# coding: rot13\nk = 1", "rot13"),
+    "utf-7": (b"# coding: utf-7\n+ACE-", "utf-7"),
+    "no such encoding": (b"# coding: martian\nx = 1", "UTF-8"),
+    "too large": (b"#" * (MAX_FILE + 1), "larger than 1 MB"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_TEXT)
+@pytest.mark.parametrize("form", ["file", "folder"])
+def test_what_is_no_text_is_refused_in_one_line_that_names_it(tmp_path: Path, bad: str, form: str) -> None:
+    data, said = BAD_TEXT[bad]
+    make(tmp_path, gpt=data)
+    line = refused(tmp_path / "gpt.py" if form == "file" else tmp_path, said)
+    assert str(tmp_path / "gpt.py") in line
+
+
+def test_a_file_of_exactly_the_largest_size_is_taken(tmp_path: Path) -> None:
+    assert len(read(make(tmp_path, gpt=b"#" * MAX_FILE)).files["gpt.py"]) == MAX_FILE
+
+
+def test_a_folder_without_gpt_is_refused_with_what_it_holds(tmp_path: Path) -> None:
+    refused(make(tmp_path / "none"), "no Python file at all")
+    refused(make(tmp_path / "other", model=CODE, paper=CODE), "model.py, paper.py", "named gpt.py")
+    refused(make(tmp_path / "deep" / "a" / "b", gpt=CODE).parent.parent, "no gpt.py")
+
+
+def test_two_candidates_are_refused_with_both_names(tmp_path: Path) -> None:
+    make(tmp_path, gpt=CODE)
+    make(tmp_path / "old", gpt=CODE)
+    refused(tmp_path, str(tmp_path / "gpt.py"), str(tmp_path / "old" / "gpt.py"))
+
+
+def test_too_many_files_are_refused(tmp_path: Path) -> None:
+    refused(make(tmp_path, gpt=CODE, **{f"m{n}": b"" for n in range(MAX_FILES)}), str(MAX_FILES + 1))
+
+
+def test_a_path_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    refused(tmp_path / "nobody", "No such file")
+    (tmp_path / "dangling.py").symlink_to("nowhere")
+    refused(tmp_path / "dangling.py", "No such file")
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "essay.pdf").write_bytes(b"%PDF")
+    refused(tmp_path / "essay.pdf", "not a Python file")
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda path: path.symlink_to("/etc/passwd"),
+        lambda path: path.symlink_to(path.with_name("loop.py")) or path.with_name("loop.py").symlink_to(path),
+        lambda path: os.mkfifo(path),
+        lambda path: path.mkdir(),
+    ],
+    ids=["link", "loop", "fifo", "folder"],
+)
+@pytest.mark.parametrize("name", ["gpt.py", "helper.py"])
+def test_what_is_no_regular_file_is_refused_by_its_name(
+    tmp_path: Path, put: Callable[[Path], object], name: str
+) -> None:
+    make(tmp_path, gpt=CODE)
+    (tmp_path / name).unlink(missing_ok=True)
+    put(tmp_path / name)
+    refused(tmp_path, str(tmp_path / name))
+
+
+def test_a_linked_folder_is_not_looked_into(tmp_path: Path) -> None:
+    make(tmp_path / "elsewhere", gpt=CODE)
+    make(tmp_path / "ada").joinpath("work").symlink_to(tmp_path / "elsewhere")
+    refused(tmp_path / "ada", "no Python file at all")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
+    make(tmp_path, gpt=CODE)
+    (tmp_path / "gpt.py").chmod(0)
+    refused(tmp_path, "Permission denied", "make it readable")
+
+
+def test_names_that_would_disturb_a_terminal_or_a_line_do_not(tmp_path: Path) -> None:
+    make(tmp_path / "ada\x1b[2J\nlovelace", gpt=CODE)
+    make(tmp_path / "babbage", gpt=CODE)
+    refused(tmp_path, "2 candidates")
+    assert read(tmp_path / "ada\x1b[2J\nlovelace").id.isprintable()
+    with pytest.raises(BadSubmission) as error:
+        read(tmp_path / "no\x1b[2J\nbody")
+    assert str(error.value).isprintable()
+
+
+def test_a_folder_of_many_submissions_is_refused_in_a_line_that_can_be_read(tmp_path: Path) -> None:
+    for n in range(1100):
+        (tmp_path / f"student-{n:04}").mkdir()
+        (tmp_path / f"student-{n:04}" / "gpt.py").write_bytes(CODE)
+    assert len(refused(tmp_path, "1100 candidates")) < 1000
+
+
+def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
+    def opened() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    make(tmp_path / "good" / "below", gpt=CODE)
+    bad = make(tmp_path / "bad", gpt=CODE)
+    (bad / "helper.py").mkdir()
+    before = opened()
+    read(tmp_path / "good")
+    for _ in range(3):
+        with pytest.raises(BadSubmission):
+            read(bad)
+    assert opened() == before

@@ -1,0 +1,313 @@
+"""Grading as a whole: every check of the rubric ends as one verdict, and nothing but submission and secret decides."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from autograder import rubric, submission, suite
+from autograder.checks import ladder
+from autograder.report import Report
+from autograder.sandbox.process import Zygote
+from tests.conftest import ROOT
+
+ROWS = rubric.load()
+IDS = [check.id for check in ROWS.checks]
+BONUS = {check.id for criterion in ROWS.criteria if criterion.bonus for check in criterion.checks}
+REFERENCE = ROOT / "reference"
+SCHEMA = json.loads((ROOT / "autograder" / "report.schema.json").read_text("utf-8"))
+Grade = Callable[..., Report]
+
+
+@pytest.fixture(scope="module")
+def reference(grade: Grade) -> Report:
+    return grade(REFERENCE)
+
+
+@pytest.fixture(scope="module")
+def stub(grade: Grade) -> Report:
+    return grade(ROOT / "student")
+
+
+def handed_in(folder: Path, **files: str) -> Path:
+    """The reference's files with these after them, or beside them: later definitions win."""
+    folder.mkdir(exist_ok=True)
+    for name in ("gpt", "head", "paper"):
+        (folder / f"{name}.py").write_text((REFERENCE / f"{name}.py").read_text("utf-8"), "utf-8")
+    for name, text in files.items():
+        with (folder / f"{name}.py").open("a", encoding="utf-8") as file:
+            file.write(f"\n\n{text}\n")
+    return folder
+
+
+def verdicts(report: Report) -> dict[str, tuple[str, float]]:
+    return {check.id: (check.status, check.score) for check in report.checks}
+
+
+def comparable(report: Report) -> str:
+    """The document without what may differ between two gradings."""
+    document = json.loads(report.to_json())
+    del document["timing"], document["output"]
+    return json.dumps(document)
+
+
+def validate(report: Report) -> None:
+    jsonschema.validate(json.loads(report.to_json()), SCHEMA, cls=jsonschema.Draft202012Validator)
+
+
+# --- one verdict per check --------------------------------------------------------------------------------------------
+
+
+def test_the_reference_gets_full_marks(reference: Report) -> None:
+    lost = {check.id: check.message for check in reference.checks if check.status != "passed"}
+    assert not lost
+    assert [check.id for check in reference.checks] == IDS
+    assert (reference.score, reference.max_score, reference.gradable) == (ROWS.total, ROWS.total, True)
+    assert reference.unwritten == ()
+    validate(reference)
+
+
+def test_the_stub_gets_no_point_and_no_blame(stub: Report) -> None:
+    assert [check.id for check in stub.checks] == IDS
+    assert {check.status for check in stub.checks} <= {"missing", "blocked"}
+    assert (stub.score, stub.max_score, stub.gradable) == (0, ROWS.total, True)
+    validate(stub)
+
+
+def test_the_stubs_definitions_are_listed_with_the_line_to_replace(stub: Report) -> None:
+    assert stub.unwritten
+    for entry in stub.unwritten:
+        assert "NotImplementedError" in (ROOT / "student" / entry.file).read_text().splitlines()[entry.line - 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("import os; os._exit(0)", "crashed"), ("1 / 0", "failed"), ("def (", "failed")]
+)
+def test_a_file_that_does_not_load_takes_the_checks_that_need_it_and_no_other(
+    grade: Grade, tmp_path: Path, text: str, status: str
+) -> None:
+    report = grade(handed_in(tmp_path, gpt=text))
+    assert [check.id for check in report.checks] == IDS
+    assert {check.status for check in report.checks} == {status, "passed"}  # paper.py is as it was
+    assert report.gradable
+    validate(report)
+
+
+def test_what_is_absent_with_its_whole_file_is_still_to_be_written(grade: Grade, tmp_path: Path) -> None:
+    folder = handed_in(tmp_path)
+    (folder / "paper.py").unlink()
+    assert {entry.file for entry in grade(folder).unwritten} == {"paper.py"}
+
+
+# What is put behind gpt.py and behind paper.py.
+SAME = "\nparameter_shares = expected_initial_loss = block_matrices = layer_norm_geometry = parameter_count"
+ODD = {
+    "functions": ("def GPT(V, T_max, d, H, L): return 3\ndef MLP(d): return MLP", "def parameter_count(*sizes): pass"),
+    "huge numbers": (
+        "def shape_table(model, idx): return [('logits', (10 ** 400, 2 ** 63, -1))] * 7",
+        f"def parameter_count(*sizes): return dict.fromkeys(('embeddings', 'attention', 'total'), 10 ** 400){SAME}",
+    ),
+    "huge tensors": (
+        """
+class GPT(nn.Linear):
+    def __init__(self, *sizes): super().__init__(1 << 30, 1 << 30, bias=False, device="meta")
+    def forward(self, idx): return self.weight
+""",
+        "",
+    ),
+    "a model that fits into no frame": (
+        """
+class GPT(GPT):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.all_positions = nn.Linear(64 * 128, 64 * 40)
+""",
+        "",
+    ),
+    "odd numbers": (
+        """
+class GPT(GPT):
+    def forward(self, idx, targets=None): return idx * float("nan"), float("nan")
+    def generate(self, idx, n): return 10 ** 400
+""",
+        f"def parameter_count(*sizes): return dict(embeddings=float('-inf'), attention=1j, mlp=None, total=True){SAME}",
+    ),
+    "odd tensors": (
+        """
+class GPT(GPT):
+    def forward(self, idx, targets=None): return torch.zeros(idx.shape[0], 0, 65, dtype=torch.complex64)
+    def generate(self, idx, n): return idx.float().requires_grad_()
+def shape_table(model, idx): return [[idx, idx]] * 7
+""",
+        f"import torch\ndef parameter_count(*sizes): return dict(embeddings=torch.ones(2, 2)){SAME}",
+    ),
+    "nothing trainable": (
+        """
+class GPT(GPT):
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.requires_grad_(False)
+""",
+        "",
+    ),
+    "text everywhere": (
+        """
+class GPT(GPT):
+    def forward(self, idx, targets=None): return "logits", "loss"
+    def generate(self, idx, n): return "First Citizen"
+def shape_table(model, idx): return "see above"
+""",
+        f"def parameter_count(*sizes): return 'embeddings'{SAME}",
+    ),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_nothing_that_student_code_returns_is_an_error_of_the_grader(grade: Grade, tmp_path: Path, odd: str) -> None:
+    gpt, paper = ODD[odd]
+    report = grade(handed_in(tmp_path, gpt=gpt, paper=paper))
+    assert [check.id for check in report.checks] == IDS
+    assert not [f"{check.id}: {check.message}" for check in report.checks if check.status == "error"]
+    assert report.gradable
+    assert max(len(check.message) for check in report.checks) < 1000
+    validate(report)
+
+
+# --- what is not asked for, and what goes wrong -----------------------------------------------------------------------
+
+
+def test_with_only_the_other_criteria_are_skipped_and_not_counted(grade: Grade) -> None:
+    criterion = ROWS.criteria[-1 if not ROWS.criteria[-1].bonus else 0]
+    report = grade(REFERENCE, only=criterion.id)
+    assert [check.id for check in report.checks] == IDS
+    for check in report.checks:
+        assert check.status == ("passed" if check.criterion == criterion.id else "skipped"), check.message
+    assert report.score == report.max_score == criterion.points
+    validate(report)
+
+
+def test_a_mistake_in_a_check_is_an_error_and_no_grade(grade: Grade, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(ladder, "random_weights", broken)
+    report = grade(REFERENCE, only="causality")
+    wrong = [check for check in report.checks if check.status == "error"]
+    assert wrong
+    assert {check.score for check in wrong} == {0}
+    assert wrong[0].message == "The grader failed here: ZeroDivisionError: division by zero"
+    assert not report.gradable
+    assert "Traceback" not in report.to_json()
+    assert str(ROOT) not in report.to_json()
+    validate(report)
+
+
+def test_a_row_without_a_check_and_a_check_without_a_row_are_errors_that_name_it(zygote: Zygote) -> None:
+    first = ROWS.criteria[0]
+    extra = first.checks[0].model_copy(update={"id": f"{first.id}.never"})
+    for checks, named in (((*first.checks, extra), extra.id), (first.checks[1:], first.checks[0].id)):
+        rows = ROWS.model_copy(update={"criteria": (first.model_copy(update={"checks": checks}), *ROWS.criteria[1:])})
+        report = suite.grade(submission.read(REFERENCE), zygote, rows, only=first.id)
+        assert not report.gradable
+        assert any(check.status == "error" and named in f"{check.id} {check.message}" for check in report.checks)
+        assert [check.id for check in report.checks] == [check.id for check in rows.checks]
+
+
+def test_verdicts_are_told_one_by_one_and_an_interruption_ends_the_run(grade: Grade) -> None:
+    told: list[str] = []
+
+    def tell(verdict: Any) -> None:
+        told.append(verdict.id)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        grade(ROOT / "student", on_verdict=tell)
+    assert told == IDS[:2]
+
+
+# --- what decides -----------------------------------------------------------------------------------------------------
+
+
+def test_the_same_submission_gets_the_same_report_whatever_the_environment_holds_for_pytest(
+    grade: Grade, reference: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k nothing --maxfail=1 --no-such-option")
+    monkeypatch.setenv("PYTEST_PLUGINS", "no_such_plugin")
+    assert comparable(grade(REFERENCE)) == comparable(reference)
+    assert os.environ["PYTEST_PLUGINS"] == "no_such_plugin"
+
+
+def test_another_secret_is_another_seed_and_the_same_verdicts(grade: Grade, reference: Report) -> None:
+    other = grade(REFERENCE, secret=b"another")
+    assert other.provenance.seed_id != reference.provenance.seed_id
+    assert verdicts(other) == verdicts(reference)
+    assert comparable(other) != comparable(reference)
+    assert "another" not in other.to_json()
+
+
+def test_random_numbers_follow_secret_submission_and_label(zygote: Zygote) -> None:
+    one = submission.read(REFERENCE)
+    two = replace(one, sha256="0" * 64)
+    runs = [(one, b"a", "x"), (one, b"b", "x"), (two, b"a", "x"), (one, b"a", "y"), (one, b"a", "x")]
+    drawn = [suite.Suite(entry, zygote, ROWS, secret).generator(label).random() for entry, secret, label in runs]
+    assert drawn[0] == drawn[-1]
+    assert len(set(drawn)) == 4
+
+
+def test_files_for_pytest_in_a_submission_are_inert_even_from_its_own_folder(
+    grade: Grade, reference: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trap = f"open({str(tmp_path / 'sprung')!r}, 'w')"
+    folder = handed_in(tmp_path / "ada", conftest=trap, sitecustomize=trap, test_all=trap, pytest=trap, numpy=trap)
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -k nothing\n")
+    shutil.copy(folder / "pytest.ini", folder / "tox.ini")
+    monkeypatch.chdir(folder)
+    assert verdicts(grade(Path())) == verdicts(reference)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_the_published_schema_is_that_of_the_report() -> None:
+    assert Report.model_json_schema(mode="serialization") == SCHEMA
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+# --- plain pytest -----------------------------------------------------------------------------------------------------
+
+
+def plain(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "autograder/checks", "-p", "no:cacheprovider", *arguments]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_plain_pytest_runs_the_checks_that_are_asked_for() -> None:
+    done = plain("--submission", "reference", "-k", "full_model or past")
+    assert done.returncode == 0, done.stdout
+    assert f"2 passed, {len(IDS) - 2} deselected" in done.stdout
+
+
+def test_plain_pytest_stops_at_the_first_failure_and_shows_no_trace() -> None:
+    done = plain("--submission", "student", "-x")
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+    assert "missing: " in done.stdout
+    assert "autograder/sandbox" not in done.stdout
+
+
+def test_plain_pytest_without_a_submission_says_what_is_missing() -> None:
+    for arguments in ((), ("--submission", "nowhere")):
+        done = plain(*arguments)
+        assert done.returncode == pytest.ExitCode.USAGE_ERROR
+        assert len(done.stderr.strip().splitlines()) == 1
+        assert "submission" in done.stderr or "nowhere" in done.stderr
