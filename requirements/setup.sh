@@ -114,8 +114,10 @@ install_torch() {
         pip_install --no-deps --retries 1 --timeout 10 --index-url "$torch_index" -r "$1" 2>$memory/torch.log && return
         echo "No torch from $torch_index ($memory/torch.log says why): falling back to the default index ..."
     fi
-    pip_install --no-deps -r "$1" || die "No CPU build of torch is to be had for this Python. Name an index that has" \
-        "one (TORCH_INDEX_URL=...), another Python (PYTHON=...), or a Python that has torch already (PYTHON=...)."
+    pip_install --no-deps -r "$1" && .venv/bin/python -I -c "import torch" 2>/dev/null && return
+    # Where the default index has a build for GPUs only, it does not even import without their libraries.
+    die "There is no CPU build of torch to be had for this Python. Name an index that has one (TORCH_INDEX_URL=...)," \
+        "another Python (PYTHON=...), or a Python that has torch already (PYTHON=...)."
 }
 
 # require NAME WHAT: installs what requirements/NAME.txt lists, unless that is done, saying WHAT it is.
@@ -152,8 +154,8 @@ if command -v flock >/dev/null; then
     flock 9 || :
 fi
 sound || make_venv
-require torch "torch (CPU, about 200 MB)"
 require grade "what grading needs"
+require torch "torch (CPU, about 200 MB)"
 for name; do
     require "$name" "what requirements/$name.txt lists"
 done

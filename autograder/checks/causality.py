@@ -43,8 +43,13 @@ def tokens(assignment: Assignment, shared_rng: np.random.Generator) -> np.ndarra
 
 
 @pytest.fixture(scope="module")
-def weights(student: Student, assignment: Assignment, shared_rng: np.random.Generator) -> dict[str, np.ndarray]:
-    return ladder.random_weights(student.build("GPT", assignment.course.arguments()), shared_rng)
+def model(student: Student, assignment: Assignment) -> Module:
+    return student.build("GPT", assignment.course.arguments())
+
+
+@pytest.fixture(scope="module")
+def weights(model: Module, shared_rng: np.random.Generator) -> dict[str, np.ndarray]:
+    return ladder.random_weights(model, shared_rng)
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +102,12 @@ def sides(
 
 def test_full_model(
     sides: Sides,
-    student: Student,
+    model: Module,
     assignment: Assignment,
     weights: dict[str, np.ndarray],
     tokens: np.ndarray,
     notes: Notes,
 ) -> None:
-    model = student.build("GPT", assignment.course.arguments())
     model.push(weights)
     matrix = influence(model, tokens[0], assignment.course.V)
     notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=sides.starts[:4])

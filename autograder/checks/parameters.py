@@ -17,10 +17,14 @@ from autograder.sandbox.student import Module, Student
 TIED = "your unembedding shares its weights with the token embedding, which is the optional exercise"
 
 
+@pytest.fixture(scope="module")
+def model(student: Student, assignment: Assignment) -> Module:
+    return built(student, assignment.course)
+
+
 @pytest.mark.needs("GPT")
-def test_total(student: Student, assignment: Assignment, notes: Notes) -> None:
+def test_total(student: Student, model: Module, assignment: Assignment, notes: Notes) -> None:
     course = assignment.course
-    model = built(student, course)
     expected = ledger.total(course)
     notes.show(counted=model.numel, expected=expected, parts=ledger.parts(course.V, course.T_max, course.d, course.L))
     if tied(model, course):
@@ -54,13 +58,12 @@ def test_other_sizes(student: Student, assignment: Assignment, notes: Notes) -> 
 
 
 @pytest.mark.needs("GPT", "MultiHeadAttention", "MLP", "Block")
-def test_by_part(student: Student, assignment: Assignment, notes: Notes) -> None:
+def test_by_part(student: Student, model: Module, assignment: Assignment, notes: Notes) -> None:
     n = assignment.course
     expected = ledger.parts(n.V, n.T_max, n.d, n.L)
     attention = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max}).numel
     mlp = student.build("MLP", {"d": n.d}).numel
     block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}).numel
-    model = built(student, n)
     outside = model.numel - n.L * block
     counted = {
         "attention": n.L * attention,
