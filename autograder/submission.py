@@ -9,8 +9,13 @@ import hashlib
 import io
 import os
 import stat
+import struct
 import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from autograder.sandbox.wire import clean
@@ -19,6 +24,17 @@ MAIN = "gpt.py"
 GIVEN = Path(__file__).with_name("given")
 MAX_FILE = 1 << 20  # bytes
 MAX_FILES = 50
+MAX_ZIP = 20 << 20  # bytes
+UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
 LITTER = {"__MACOSX", "__pycache__", "node_modules", "venv"}
 # Only encodings that decode in linear time: some of Python's codecs do not.
 ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso8859-1", "iso8859-15", "cp1250", "cp1251", "cp1252"}
@@ -39,64 +55,63 @@ class Submission:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A Python file that could be read: the place it lies in, its name there, and how to get its bytes."""
+
+    place: str
+    name: str
+    read: Callable[[], bytes]
+
+    @property
+    def shown(self) -> str:
+        return f"{self.place}/{clean(self.name, 200)}"
+
+
 def read(path: Path) -> Submission:
-    """The submission at ``path``: gpt.py under any name, or a folder that holds gpt.py, also one level down.
+    """The submission at ``path``: a Python file, or a folder or zip file with gpt.py in it, also one level down.
 
     Raises BadSubmission.
     """
     try:
-        name, mode = clean(path.resolve(strict=True).name, 200), path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            return _submission(name, "folder", _from_folder(path))
-        if path.suffix != ".py":
-            raise BadSubmission(f"{path}: not a Python file; hand in gpt.py, or a folder that holds it")
-        # What the user named may be a link; what a folder holds may not.
-        files = {MAIN: _bytes(str(path.resolve()), None, str(path))}
-        return _submission(name.removesuffix(".py"), "file", files)
+        # What the user named may be a link; what a folder or a zip file holds may not.
+        real = path.resolve(strict=True)
+        with contextlib.ExitStack() as stack:
+            if real.is_dir():
+                form, files = "folder", _chosen(str(path), _in_folder(real, str(path), stack))
+            elif real.suffix.lower() == ".zip":
+                form, files = "zip", _chosen(str(path), _in_zip(real, str(path), stack))
+            elif real.suffix.lower() == ".py":
+                form, files = "file", {MAIN: _readable(_bounded(str(real), None, str(path)), str(path))}
+            else:
+                raise BadSubmission(f"{path}: neither a folder nor a .py or .zip file; hand in gpt.py or what holds it")
     except OSError as error:
-        raise BadSubmission(f"{path}: {error.strerror}; name a gpt.py or a folder that holds one") from None
-
-
-def _submission(name: str, form: str, files: dict[str, bytes]) -> Submission:
+        raise BadSubmission(
+            f"{path}: {error.strerror}; name a gpt.py, or a folder or zip file that holds one"
+        ) from None
+    name = clean(real.name if form == "folder" else real.stem, 200)
     digest = hashlib.sha256()
     for file, data in sorted(files.items()):
-        digest.update(f"{file}\0{len(data)}\0".encode() + data)
-    given = {path.name: path.read_bytes() for path in GIVEN.glob("*.py") if path.name not in files}
+        digest.update(f"{file}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
+    given = {entry.name: entry.read_bytes() for entry in GIVEN.glob("*.py") if entry.name not in files}
     return Submission(name, form, given | files, tuple(sorted(files)), digest.hexdigest())
 
 
-def _from_folder(path: Path) -> dict[str, bytes]:
-    """The Python files of the one folder, ``path`` or directly below it, that holds gpt.py."""
-    with contextlib.ExitStack() as stack:
-        top = _folder(str(path), None, stack, os.O_RDONLY)
-        below = sorted(e.name for e in os.scandir(top) if e.is_dir(follow_symlinks=False) and not _litter(e.name))
-        places = [(str(path), top)]
-        places += [(f"{path}/{clean(name, 200)}", _folder(name, top, stack, os.O_NOFOLLOW)) for name in below]
-        found = {place: _python_files(fd) for place, fd in places}
-        mains = [(place, fd, name) for place, fd in places for name in found[place] if name.lower() == MAIN]
-        if not mains:
-            others = sorted({name for names in found.values() for name in names})
-            seen = f"only {', '.join(map(clean, others[:5]))}" if others else "no Python file at all"
-            raise BadSubmission(f"{path}: no gpt.py, {seen}; put your classes into a file named gpt.py")
-        if len(mains) > 1:
-            listed = ", ".join(f"{place}/{clean(name)}" for place, _, name in mains)
-            raise BadSubmission(f"{path}: {len(mains)} candidates for gpt.py ({listed}); leave one")
-        place, fd, main = mains[0]
-        if len(found[place]) > MAX_FILES:
-            raise BadSubmission(
-                f"{place}: {len(found[place])} Python files, at most {MAX_FILES} are read; leave out the others"
-            )
-        return {MAIN if n == main else n: _bytes(n, fd, f"{place}/{clean(n)}") for n in found[place]}
-
-
-def _folder(name: str, parent: int | None, stack: contextlib.ExitStack, flags: int) -> int:
-    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | flags, dir_fd=parent)
-    stack.callback(os.close, fd)
-    return fd
-
-
-def _python_files(folder: int) -> list[str]:
-    return sorted(name for name in os.listdir(folder) if name.endswith((".py", ".PY")) and not _litter(name))
+def _chosen(shown: str, entries: list[_Entry]) -> dict[str, bytes]:
+    """The files of the one place that holds gpt.py."""
+    mains = [entry for entry in entries if entry.name.lower() == MAIN]
+    if not mains:
+        others = sorted({clean(entry.name, 80) for entry in entries})
+        seen = f"only {', '.join(others[:5])}" if others else "no Python file at all"
+        raise BadSubmission(f"{shown}: no gpt.py, {seen}; put your classes into a file named gpt.py")
+    if len(mains) > 1:
+        listed = ", ".join(entry.shown for entry in mains[:5])
+        raise BadSubmission(f"{shown}: {len(mains)} candidates for gpt.py ({listed}); leave one")
+    beside = [entry for entry in entries if entry.place == mains[0].place]
+    if len(beside) > MAX_FILES:
+        raise BadSubmission(f"{shown}: {len(beside)} Python files, at most {MAX_FILES} are read; leave out the rest")
+    files = {entry.name: entry.read() for entry in beside if entry is not mains[0]}
+    return {MAIN: _readable(mains[0].read(), mains[0].shown)} | files
 
 
 def _litter(name: str) -> bool:
@@ -104,8 +119,35 @@ def _litter(name: str) -> bool:
     return name.startswith(".") or name in LITTER
 
 
-def _bytes(name: str, folder: int | None, shown: str) -> bytes:
-    """One file, read once and bounded; neither a link nor a device. gpt.py must be text with something in it."""
+def _is_python(name: str) -> bool:
+    return name.lower().endswith(".py") and not _litter(name)
+
+
+# --- folders ----------------------------------------------------------------------------------------------------------
+
+
+def _in_folder(folder: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
+    """The Python files in ``folder`` and one level below, each opened from an open folder: no link is followed."""
+    top = _open_folder(str(folder), None, stack)
+    below = sorted(entry.name for entry in os.scandir(top) if entry.is_dir(follow_symlinks=False))
+    places = [(shown, top)]
+    places += [(f"{shown}/{clean(n, 200)}", _open_folder(n, top, stack)) for n in below if not _litter(n)]
+    return [
+        _Entry(place, name, partial(_bounded, name, fd, f"{place}/{clean(name, 200)}"))
+        for place, fd in places
+        for name in sorted(os.listdir(fd))
+        if _is_python(name)
+    ]
+
+
+def _open_folder(name: str, parent: int | None, stack: contextlib.ExitStack) -> int:
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=parent)
+    stack.callback(os.close, fd)
+    return fd
+
+
+def _bounded(name: str, folder: int | None, shown: str) -> bytes:
+    """A file read once, up to the cap; neither a link nor a device."""
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
@@ -115,15 +157,55 @@ def _bytes(name: str, folder: int | None, shown: str) -> bytes:
     with open(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise BadSubmission(f"{shown}: not a regular file; hand in the file itself")
-        data = file.read(MAX_FILE + 1)
+        return _capped(file.read(MAX_FILE + 1), shown)
+
+
+def _capped(data: bytes, shown: str) -> bytes:
     if len(data) > MAX_FILE:
         raise BadSubmission(f"{shown}: larger than {MAX_FILE >> 20} MB; a gpt.py has a few kB, hand in the code alone")
-    if name.lower().endswith(MAIN) or folder is None:
-        _readable(data, shown)
     return data
 
 
-def _readable(data: bytes, shown: str) -> None:
+# --- zip files --------------------------------------------------------------------------------------------------------
+
+
+def _in_zip(path: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
+    """The Python files in a zip file, at its root and one level down. Nothing is unpacked to disk."""
+    if path.stat().st_size > MAX_ZIP:
+        raise BadSubmission(f"{shown}: larger than {MAX_ZIP >> 20} MB; zip the code alone")
+    try:
+        archive = stack.enter_context(zipfile.ZipFile(path))
+    except UNREADABLE:
+        raise BadSubmission(f"{shown}: not a zip file that can be read; make it again") from None
+    entries = []
+    for info in archive.infolist():
+        *folders, name = info.filename.replace("\\", "/").split("/")
+        if len(folders) <= 1 and _is_python(name) and not any(map(_litter, folders)):
+            place = "/".join([shown, *(clean(folder, 200) for folder in folders)])
+            entries.append(_Entry(place, name, partial(_member, archive, info, f"{place}/{clean(name, 200)}")))
+    return entries
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, shown: str) -> bytes:
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise BadSubmission(f"{shown}: a link, which is not followed; zip the file itself")
+    if info.flag_bits & 1:
+        raise BadSubmission(f"{shown}: encrypted; make the zip file again without a password")
+    # The other methods could ask for gigabytes of memory before the first byte.
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise BadSubmission(f"{shown}: compressed in an unusual way; make the zip file again with standard settings")
+    try:
+        with archive.open(info) as file:
+            return _capped(file.read(MAX_FILE + 1), shown)
+    except UNREADABLE:
+        raise BadSubmission(f"{shown}: damaged inside the zip file; make it again") from None
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def _readable(data: bytes, shown: str) -> bytes:
+    """``data`` itself, if it is text with something in it."""
     if not data.strip():
         raise BadSubmission(f"{shown}: empty; save your work into it and hand it in again")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -137,3 +219,4 @@ def _readable(data: bytes, shown: str) -> None:
         data.decode(encoding)
     except (SyntaxError, UnicodeDecodeError):
         raise BadSubmission(f"{shown}: not readable as text in its encoding; save it as UTF-8") from None
+    return data

@@ -84,6 +84,18 @@ def python_stub(text: str) -> str:
     return stub
 
 
+def markdown_stub(text: str) -> str:
+    """The Markdown source with nbgrader's line for an answer in place of each solution."""
+    check_markers(text)
+    _, clear_solutions = load_tools()
+    from nbformat.v4 import new_markdown_cell, new_notebook
+
+    notebook = new_notebook(cells=[new_markdown_cell(text)], metadata={"kernelspec": {"language": "python"}})
+    notebook, _ = clear_solutions(enforce_metadata=False).preprocess(notebook, {})
+    stub: str = notebook.cells[0].source
+    return stub.rstrip("\n") + "\n"
+
+
 def check_markers(text: str) -> None:
     """Refuse markers that do not come in pairs: of these, nbgrader reports some at length and drops others silently."""
     opened = 0
@@ -116,6 +128,7 @@ DERIVATIVES: tuple[Derivative, ...] = (
     Derivative("reference/head.py", "student/head.py", python_stub),
     Derivative("reference/gpt.py", "student/gpt.py", python_stub),
     Derivative("reference/paper.py", "student/paper.py", python_stub),
+    Derivative("reference/answers.md", "student/answers.md", markdown_stub),
     Derivative("reference/head.py", "autograder/given/head.py", python_stub),  # for submissions without one
 )
 

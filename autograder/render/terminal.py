@@ -170,21 +170,15 @@ def _influence(matrix: list[list[float]]) -> Text:
     """How much each position (down) depends on each token (across); what lies above the diagonal is the leak."""
     T = len(matrix)
     step = -(-T // PICTURE)
-    text = Text(
-        "Rows: positions of the logits. Columns: the token that was changed. Above the diagonal nothing may be.\n",
-        "dim",
-    )
+    text = Text("Down: the logits' position. Across: the token that was changed. x marks what may not be.\n", "dim")
     largest = max(max(row) for row in matrix) or 1.0
     for top in range(0, T, step):
         for left in range(0, T, step):
-            cell = [
-                (matrix[t][s], s > t) for t in range(top, min(top + step, T)) for s in range(left, min(left + step, T))
-            ]
-            leak = max((value for value, later in cell if later), default=0.0)
-            value = leak or max(value for value, _ in cell)
-            # A leak of any size is to be seen: it is at least the lightest shade.
+            rows, columns = range(top, min(top + step, T)), range(left, min(left + step, T))
+            value = max(matrix[t][s] for t in rows for s in columns)
+            leaks = any(matrix[t][s] > 0 for t in rows for s in columns if s > t)
             level = min(len(SHADES) - 1, int(value / largest * 8) + (value > 0))
-            text.append(SHADES[level] * 2, "bold red" if leak else "green")
+            text.append("x " if leaks else SHADES[level] * 2, "bold red" if leaks else "green")
         text.append("\n")
     text.rstrip()
     return text

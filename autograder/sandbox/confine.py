@@ -35,10 +35,10 @@ class Limits:
     output: int = 32 << 10  # bytes of printed output that are kept
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when the thread that started it ends (Linux)."""
+def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
+    """Ask the kernel to end this process when the thread that started it ends (Linux)."""
     if sys.platform == "linux":
-        _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        _prctl(PR_SET_PDEATHSIG, by)
 
 
 def confine(limits: Limits) -> list[str]:

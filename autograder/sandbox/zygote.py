@@ -11,9 +11,11 @@ import gc
 import importlib
 import os
 import platform
+import shutil
+import signal
 import socket
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from autograder.sandbox import confine, wire
 
@@ -22,8 +24,9 @@ ROLES = {"student": "autograder.sandbox.worker", "oracle": "autograder.oracle.se
 
 
 def main(fd: int) -> None:
-    """Serve requests on the socket ``fd`` until its other end is closed."""
-    confine.die_with_parent()
+    """Serve requests on the socket ``fd`` until the grader is gone; the current folder is its scratch folder."""
+    signal.signal(signal.SIGTERM, _leave)
+    confine.die_with_parent(signal.SIGTERM)
     control = socket.socket(fileno=fd)
     facts = _warm()
     importlib.import_module(ROLES["student"])
@@ -34,7 +37,7 @@ def main(fd: int) -> None:
         # The descriptors come with the first byte of a request.
         first, descriptors, _, _ = socket.recv_fds(control, 1, 4)
         if not first:
-            return
+            _leave()
         request = wire.read(fd)
         if request["do"] == "fork":
             pid = os.fork()
@@ -45,6 +48,12 @@ def main(fd: int) -> None:
             wire.write(fd, wire.encode({"pid": pid}))
         else:
             wire.write(fd, wire.encode(_reap(request["pid"])))
+
+
+def _leave(*_: object) -> NoReturn:
+    """The grader is gone, however it ended: take its scratch folder along. The workers die with this process."""
+    shutil.rmtree(os.getcwd(), ignore_errors=True)
+    os._exit(0)
 
 
 def _warm() -> dict[str, Any]:
@@ -78,6 +87,7 @@ def _become(request: dict[str, Any], descriptors: list[int], control: socket.soc
     """Turn this fork into the process that was asked for; never returns."""
     status = 1
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         control.close()
         channel, output = descriptors
         os.setsid()

@@ -1,67 +1,22 @@
 # /// bank
-# about = "the position table is indexed with the tokens: IndexError for tokens >= T_max"
+# about = "the position table is indexed with the tokens (clamped, so that it never fails)"
 # facts = "M60"
 # extends = "reference"
-# [loses]
-# "causality.full_model" = "failed"
-# "causality.past" = "failed"
-# "causality.batch_rows" = "failed"
-# "initial_loss.window" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.contract" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "passed"
 # ///
 
 
-class GPT(nn.Module):
-    def __init__(self, V, T_max, d, H, L):
-        super().__init__()
-        self.T_max = T_max
-        self.tok_emb = nn.Embedding(V, d)
-        self.pos_emb = nn.Embedding(T_max, d)
-        self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
-        self.ln_f = nn.LayerNorm(d)
-        self.lm_head = nn.Linear(d, V, bias=False)
-
-        with torch.no_grad():
-            for block in self.blocks:
-                block.attn.proj.weight.mul_(1 / math.sqrt(2 * L))
-                block.mlp.down.weight.mul_(1 / math.sqrt(2 * L))
-
+class GPT(GPT):
     def forward(self, idx, targets=None):
         B, T = idx.shape
         assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
-        x = self.tok_emb(idx) + self.pos_emb(idx)
+        x = self.tok_emb(idx) + self.pos_emb(idx.clamp(max=self.T_max - 1))
         for block in self.blocks:
             x = block(x)
         logits = self.lm_head(self.ln_f(x))
         if targets is None:
             return logits
         return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-    @torch.no_grad()
-    def generate(self, idx, max_new_tokens):
-        for _ in range(max_new_tokens):
-            logits = self(idx[:, -self.T_max:])
-            probs = F.softmax(logits[:, -1], dim=-1)
-            idx = torch.cat([idx, torch.multinomial(probs, 1)], dim=1)
-        return idx
-
-
-def shape_table(model, idx):
-    x = model.tok_emb(idx) + model.pos_emb(idx)
-    table = [("embeddings", tuple(x.shape))]
-    for n, block in enumerate(model.blocks, start=1):
-        x = block(x)
-        table.append((f"block {n}", tuple(x.shape)))
-    x = model.ln_f(x)
-    table.append(("final LayerNorm", tuple(x.shape)))
-    table.append(("logits", tuple(model.lm_head(x).shape)))
-    return table
