@@ -29,6 +29,8 @@ RECORD = "reference/derived.sha256"
 BEGIN, END = "BEGIN SOLUTION", "END SOLUTION"
 RECORD_LINE = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
 
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # a notebook has to name one
+
 State = Literal["current", "missing", "stale", "edited"]
 
 
@@ -90,7 +92,7 @@ def markdown_stub(text: str) -> str:
     _, clear_solutions = load_tools()
     from nbformat.v4 import new_markdown_cell, new_notebook
 
-    notebook = new_notebook(cells=[new_markdown_cell(text)], metadata={"kernelspec": {"language": "python"}})
+    notebook = new_notebook(cells=[new_markdown_cell(text)], metadata={"kernelspec": KERNEL})
     notebook, _ = clear_solutions(enforce_metadata=False).preprocess(notebook, {})
     stub: str = notebook.cells[0].source
     return stub.rstrip("\n") + "\n"
