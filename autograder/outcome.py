@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from autograder.sandbox.student import Absent, Crashed, OutOfTime, Raised, StudentError
+from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError
 
 Status = Literal["passed", "partial", "failed", "missing", "blocked", "timeout", "crashed", "skipped", "error"]
 
@@ -42,6 +42,8 @@ def tell(error: StudentError, needs: tuple[str, ...]) -> Told:
 
     The first of ``needs`` is what the check is about: its absence is ``missing``; any other absence is ``blocked``.
     """
+    if isinstance(error, Broken) and error.name in needs[:1]:
+        return Told("failed", raised(Raised(error.call, error.remote)))
     if isinstance(error, Absent):
         if error.name in (*needs[:1], "paper.py"):
             return Told("missing", f"{error}.")
@@ -51,11 +53,12 @@ def tell(error: StudentError, needs: tuple[str, ...]) -> Told:
     if isinstance(error, Crashed):
         return Told("crashed", f"{error.call}: {error}. Does the code end the process, or use up its memory?")
     if isinstance(error, Raised):
-        return Told("failed", _raised(error))
+        return Told("failed", raised(error))
     raise TypeError(f"an unknown kind of StudentError: {error!r}")
 
 
-def _raised(error: Raised) -> str:
+def raised(error: Raised) -> str:
+    """An exception of the student's code in a sentence or two, with their own line."""
     remote = error.remote
     file, line, where, text = remote.frames[-1] if remote.frames else ("", 0, "", "")
     quoted = f" `{text}`" if text else ""

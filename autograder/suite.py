@@ -22,11 +22,12 @@ import autograder
 from autograder import report as reports
 from autograder.assignment import ASSIGNMENT
 from autograder.oracle.handle import Oracle
-from autograder.outcome import Failed, Notes, tell
+from autograder.outcome import Failed, Notes, raised, tell
 from autograder.report import Report, Verdict
 from autograder.rubric import Check, Rubric
+from autograder.sandbox.errors import Raised, StudentError
 from autograder.sandbox.process import Zygote
-from autograder.sandbox.student import Absent, Student, StudentError
+from autograder.sandbox.student import Student
 from autograder.submission import Submission
 
 CHECKS = Path(__file__).with_name("checks")
@@ -104,8 +105,7 @@ class Suite:
         """What a check needs by declaration is looked for before it runs."""
         for name in _needs(item):
             module = next(entry.module for entry in ASSIGNMENT.contract if entry.name == name)
-            if not self.student.defines(name, module):
-                raise Absent(name, name, f"{module}.py does not define {name}")
+            self.student.require(name, module)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -186,6 +186,7 @@ def grade(
         if code == pytest.ExitCode.INTERRUPTED and not suite.trouble:
             raise KeyboardInterrupt
         unwritten = tuple(_unwritten(suite.student))
+        remarks = tuple(raised(Raised(file, remote)) for file, remote in suite.student.troubles)
         suite.close()
         held = suite.student.held
         reason = suite.trouble
@@ -223,6 +224,7 @@ def grade(
         ),
         checks=checks,
         unwritten=unwritten,
+        remarks=remarks,
         output=suite.student.output,
         timing=reports.Timing(wall=time.perf_counter() - started, cpu=suite.student.cpu, checks=suite.cpu),
     )

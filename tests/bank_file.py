@@ -4,9 +4,10 @@
     # about = "MLP: hidden width 2d instead of 4d"
     # facts = "M36"
     # extends = "reference"          the submission is reference/gpt.py followed by this text: later definitions win
+    # names = ["mlp_width"]          the mistakes that must be named in the classes' own criteria, and no others
     # [loses]                        every check outside the bonus that does not pass, and its status
     # "parameters.total" = "failed"
-    # [bonus]                        the same for bonus checks; "missing" where not listed
+    # [bonus]                        bonus checks that do not pass; in a file that extends nothing, those not "missing"
     # ///
 
 A line ``#: file head.py`` starts the text of another file; what stands before the first one is gpt.py. Without a
@@ -22,9 +23,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BANK = ROOT / "tests" / "bank"
+BONUS = ("bonus.weight_tying", "bonus.batched_heads", "bonus.qk_ov")
 HEADER = re.compile(rb"^# /// bank\r?\n(?P<toml>(?:#.*\r?\n)*?)# ///\r?$", re.MULTILINE)
 SECTION = re.compile(rb"^#: file (\S+\.py)\r?\n", re.MULTILINE)
-KEYS = {"about", "facts", "extends", "extends_paper", "loses", "bonus"}
+KEYS = {"about", "facts", "extends", "extends_paper", "names", "loses", "bonus"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class BankFile:
     path: Path
     about: str
     files: dict[str, bytes]
+    names: set[str]
     loses: dict[str, str]
     bonus: dict[str, str]
 
@@ -68,8 +71,9 @@ def load(path: Path) -> BankFile:
         path=path,
         about=facts["about"],
         files={"paper.py": reference["paper.py"]} | files,
+        names=set(facts.get("names", [])),
         loses=facts.get("loses", {}),
-        bonus=facts.get("bonus", {}),
+        bonus=dict.fromkeys(BONUS, "passed" if extends else "missing") | facts.get("bonus", {}),
     )
 
 

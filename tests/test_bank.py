@@ -12,8 +12,7 @@ from autograder.report import Report
 from tests import bank_file
 
 ROWS = rubric.load()
-COUNTED = {check.id for criterion in ROWS.criteria if not criterion.bonus for check in criterion.checks}
-BONUS = {check.id for criterion in ROWS.criteria if criterion.bonus for check in criterion.checks}
+CLASSES = {"attention", "mlp", "block", "model"}
 
 
 @pytest.mark.parametrize("path", bank_file.paths(), ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -22,19 +21,21 @@ def test_bank_file_gets_the_verdicts_at_its_top(path: Path, grade: Callable[...,
     report = grade(entry.write(tmp_path))
     lost = {check.id: check.status for check in report.checks if check.status != "passed"}
     told = "\n".join(f"{check.id}: {check.status}: {check.message}" for check in report.checks if check.id in lost)
-    assert {id: status for id, status in lost.items() if id in COUNTED} == {
-        id: status for id, status in entry.loses.items() if id in COUNTED
-    }, told
+    assert lost == entry.loses | {id: status for id, status in entry.bonus.items() if status != "passed"}, told
+    named = {found.mistake for check in report.checks if check.criterion in CLASSES for found in check.diagnosis}
+    assert named == entry.names, told
     assert report.gradable
     assert [check.id for check in report.checks] == [check.id for check in ROWS.checks]
 
 
 def test_the_bank_is_not_empty() -> None:
-    assert len(bank_file.paths("variants")) >= 6
-    assert len(bank_file.paths("mistakes")) >= 12
-    assert len(bank_file.paths("broken")) >= 5
+    assert len(bank_file.paths("variants")) >= 60
+    assert len(bank_file.paths("mistakes")) >= 100
+    assert len(bank_file.paths("broken")) >= 10
 
 
 def test_variants_lose_nothing_by_their_own_account() -> None:
     for path in bank_file.paths("variants"):
-        assert not bank_file.load(path).loses, path
+        entry = bank_file.load(path)
+        assert not entry.loses, path
+        assert not entry.names, path

@@ -106,76 +106,67 @@ def test_a_file_that_does_not_load_takes_the_checks_that_need_it_and_no_other(
 def test_what_is_absent_with_its_whole_file_is_still_to_be_written(grade: Grade, tmp_path: Path) -> None:
     folder = handed_in(tmp_path)
     (folder / "paper.py").unlink()
-    assert {entry.file for entry in grade(folder).unwritten} == {"paper.py"}
+    assert {entry.file for entry in grade(folder, only=ROWS.criteria[0].id).unwritten} == {"paper.py"}
 
 
-# What is put behind gpt.py and behind paper.py.
-SAME = "\nparameter_shares = expected_initial_loss = block_matrices = layer_norm_geometry = parameter_count"
-ODD = {
-    "functions": ("def GPT(V, T_max, d, H, L): return 3\ndef MLP(d): return MLP", "def parameter_count(*sizes): pass"),
-    "huge numbers": (
-        "def shape_table(model, idx): return [('logits', (10 ** 400, 2 ** 63, -1))] * 7",
-        f"def parameter_count(*sizes): return dict.fromkeys(('embeddings', 'attention', 'total'), 10 ** 400){SAME}",
-    ),
-    "huge tensors": (
-        """
+# Put behind gpt.py and paper.py: whatever a check asks for returns VALUE, alone or inside of what was right.
+RETURNS = """
+def returns(name, value):
+    old = globals()[name]
+    def new(*arguments, **named):
+        right = old(*arguments, **named)
+        return dict.fromkeys(right, value) if isinstance(right, dict) else value
+    return new
+
+for name in [name for name, old in globals().items() if type(old).__name__ == "function" and name != "returns"]:
+    globals()[name] = returns(name, VALUE)
+if "GPT" in globals():
+    GPT.forward = GPT.generate = lambda self, *arguments, **named: VALUE
+    shape_table = lambda model, idx: [("logits", VALUE)] * 7
+"""
+VALUES = {
+    "nothing": "None",
+    "a huge number": "10 ** 400",
+    "no number": "float('nan')",
+    "text": "'First Citizen: ' * 1000",
+    "a complex tensor": "__import__('torch').zeros(2, 0, 65, dtype=__import__('torch').complex64)",
+    "lists": "[[[]], {(): ()}]",
+}
+
+
+@pytest.mark.parametrize("odd", VALUES)
+def test_nothing_that_student_code_returns_is_an_error_of_the_grader(grade: Grade, tmp_path: Path, odd: str) -> None:
+    text = RETURNS.replace("VALUE", f"({VALUES[odd]})")
+    no_error(grade(handed_in(tmp_path, gpt=text, paper=text)))
+
+
+MODELS = {
+    "functions": "def GPT(V, T_max, d, H, L): return 3\ndef MLP(d): return MLP",
+    "a model larger than memory": """
 class GPT(nn.Linear):
     def __init__(self, *sizes): super().__init__(1 << 30, 1 << 30, bias=False, device="meta")
-    def forward(self, idx): return self.weight
 """,
-        "",
-    ),
-    "a model that fits into no frame": (
-        """
+    "a model larger than a frame": """
 class GPT(GPT):
     def __init__(self, *sizes):
         super().__init__(*sizes)
-        self.all_positions = nn.Linear(64 * 128, 64 * 40)
+        self.over_all_positions = nn.Parameter(torch.zeros(1).expand(64 * 128, 64 * 40))
 """,
-        "",
-    ),
-    "odd numbers": (
-        """
-class GPT(GPT):
-    def forward(self, idx, targets=None): return idx * float("nan"), float("nan")
-    def generate(self, idx, n): return 10 ** 400
-""",
-        f"def parameter_count(*sizes): return dict(embeddings=float('-inf'), attention=1j, mlp=None, total=True){SAME}",
-    ),
-    "odd tensors": (
-        """
-class GPT(GPT):
-    def forward(self, idx, targets=None): return torch.zeros(idx.shape[0], 0, 65, dtype=torch.complex64)
-    def generate(self, idx, n): return idx.float().requires_grad_()
-def shape_table(model, idx): return [[idx, idx]] * 7
-""",
-        f"import torch\ndef parameter_count(*sizes): return dict(embeddings=torch.ones(2, 2)){SAME}",
-    ),
-    "nothing trainable": (
-        """
+    "a model with nothing to train": """
 class GPT(GPT):
     def __init__(self, *sizes):
         super().__init__(*sizes)
         self.requires_grad_(False)
 """,
-        "",
-    ),
-    "text everywhere": (
-        """
-class GPT(GPT):
-    def forward(self, idx, targets=None): return "logits", "loss"
-    def generate(self, idx, n): return "First Citizen"
-def shape_table(model, idx): return "see above"
-""",
-        f"def parameter_count(*sizes): return 'embeddings'{SAME}",
-    ),
 }
 
 
-@pytest.mark.parametrize("odd", ODD)
-def test_nothing_that_student_code_returns_is_an_error_of_the_grader(grade: Grade, tmp_path: Path, odd: str) -> None:
-    gpt, paper = ODD[odd]
-    report = grade(handed_in(tmp_path, gpt=gpt, paper=paper))
+@pytest.mark.parametrize("odd", MODELS)
+def test_nothing_that_student_code_builds_is_an_error_of_the_grader(grade: Grade, tmp_path: Path, odd: str) -> None:
+    no_error(grade(handed_in(tmp_path, gpt=MODELS[odd])))
+
+
+def no_error(report: Report) -> None:
     assert [check.id for check in report.checks] == IDS
     assert not [f"{check.id}: {check.message}" for check in report.checks if check.status == "error"]
     assert report.gradable
@@ -266,14 +257,15 @@ def test_random_numbers_follow_secret_submission_and_label(zygote: Zygote) -> No
 
 
 def test_files_for_pytest_in_a_submission_are_inert_even_from_its_own_folder(
-    grade: Grade, reference: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    grade: Grade, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trap = f"open({str(tmp_path / 'sprung')!r}, 'w')"
     folder = handed_in(tmp_path / "ada", conftest=trap, sitecustomize=trap, test_all=trap, pytest=trap, numpy=trap)
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -k nothing\n")
     shutil.copy(folder / "pytest.ini", folder / "tox.ini")
     monkeypatch.chdir(folder)
-    assert verdicts(grade(Path())) == verdicts(reference)
+    report = grade(Path(), only=ROWS.criteria[0].id)
+    assert [check.status for check in report.of(ROWS.criteria[0].id)] == ["passed"] * len(ROWS.criteria[0].checks)
     assert not (tmp_path / "sprung").exists()
 
 
@@ -300,7 +292,7 @@ def test_plain_pytest_runs_the_checks_that_are_asked_for() -> None:
 def test_plain_pytest_stops_at_the_first_failure_and_shows_no_trace() -> None:
     done = plain("--submission", "student", "-x")
     assert done.returncode == 1
-    assert "1 failed" in done.stdout
+    assert "stopping after 1 failures" in done.stdout
     assert "missing: " in done.stdout
     assert "autograder/sandbox" not in done.stdout
 

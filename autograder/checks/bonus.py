@@ -14,7 +14,8 @@ from autograder.checks.initial_loss import ABOVE, BELOW, uniform_loss
 from autograder.oracle import ledger
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
-from autograder.sandbox.student import Absent, Student
+from autograder.sandbox.errors import Absent
+from autograder.sandbox.student import Student
 
 CLOSE = 1e-4  # float32, entries of order 1
 
@@ -71,7 +72,7 @@ def test_batched_heads(
     weights = {name: (rng.standard_normal(shape) / math.sqrt(n.d)).astype(np.float32) for name, shape in shapes.items()}
     batched.push(weights)
     x = rng.standard_normal((B, T, n.d)).astype(np.float32)
-    got = stream(batched(x), x.shape)
+    got = ladder.tensor(batched(x), x.shape)
     right = oracle.attention(as_heads(weights, n), x)
     if not np.abs(got - right).max() <= CLOSE:
         raise Failed(
@@ -88,7 +89,7 @@ def test_qk_ov(student: Student, assignment: Assignment, rng: np.random.Generato
     attention = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max})
     attention.push(ladder.random_weights(attention, rng))
     x = rng.standard_normal((B, T, n.d)).astype(np.float32)
-    out = stream(attention(x), x.shape).astype(np.float64)
+    out = ladder.tensor(attention(x), x.shape).astype(np.float64)
     pairs = [_pair(pair, n.d) for pair in _listed(student.function("qk_ov", attention, module="gpt"), n.H)]
     rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
     # The products are those of this module if they alone rebuild its output, up to the bias of the projection.
@@ -110,17 +111,6 @@ def test_qk_ov(student: Student, assignment: Assignment, rng: np.random.Generato
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
-
-
-def stream(output: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """``output`` as a finite tensor of the residual stream's shape; raises Failed."""
-    if not isinstance(output, np.ndarray) or output.shape != shape:
-        raise Failed(
-            f"forward returned {getattr(output, 'shape', 'no tensor')} for x of shape {shape}; it should keep it."
-        )
-    if not np.isfinite(output).all():
-        raise Failed("The output has entries that are not finite.", "Is there a row whose scores are all -inf?")
-    return output
 
 
 def as_heads(weights: dict[str, np.ndarray], n: Dims) -> dict[str, np.ndarray]:

@@ -19,6 +19,7 @@ from autograder.sandbox.student import Module, Student
 pytestmark = pytest.mark.needs("GPT")
 
 TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
+CONSTANT = 1e-3  # of the largest logit: float32 rounding through all blocks
 KEPT = 2  # the row that stays when all others change: there are rows before and after it
 MOVED = 1e-5  # of the largest logit; the least that a token in the past must move a logit
 
@@ -148,6 +149,30 @@ def test_batch_rows(rows_mix: float, before: np.ndarray) -> None:
             f"All rows of the batch but one were changed, and the logits of that one moved by {rows_mix:.2g}.",
             "Does a softmax, a mean or a reshape run over the batch axis (dim=0)?",
         )
+
+
+def test_simplex(
+    model: Module, assignment: Assignment, weights: dict[str, np.ndarray], tokens: np.ndarray, notes: Notes
+) -> None:
+    n, T = assignment.course, 16
+    # The same token and the same place everywhere: an average of what all positions hold is the same again.
+    placeless = {
+        name: np.repeat(np.take(value, [0], axis := value.shape.index(n.T_max)), n.T_max, axis)
+        for name, value in weights.items()
+        if value.size == n.T_max * n.d and n.T_max in value.shape
+    }
+    model.push(weights | placeless)
+    row = np.repeat(tokens[:1, :1], T, 1)
+    repeated = ladder.logits(model(row), (1, T, n.V))[0]
+    alone = ladder.logits(model(row[:, :1]), (1, 1, n.V))[0]
+    gap = np.abs(repeated - alone).max(-1) / scale(alone)
+    if not gap.max() <= CONSTANT:
+        raise Failed(
+            f"With the same token at {T} positions and no difference between places, the logits at position "
+            f"{int(gap.argmax())} differ from those of one token alone by {gap.max() * scale(alone):.2g}.",
+            "Do the attention weights of each position sum to 1, in every head?",
+        )
+    notes.say("An input that is the same at all positions gives the same logits at all positions.")
 
 
 def scale(logits: np.ndarray) -> float:

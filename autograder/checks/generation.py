@@ -15,7 +15,8 @@ import pytest
 from autograder.assignment import Assignment, Dims
 from autograder.checks import ladder
 from autograder.outcome import Failed, Notes
-from autograder.sandbox.student import Absent, Module, Raised, Student, StudentError
+from autograder.sandbox.errors import Absent, Raised, StudentError
+from autograder.sandbox.student import Module, Student
 
 pytestmark = pytest.mark.needs("GPT")
 
@@ -76,8 +77,12 @@ def test_sampling(
 ) -> None:
     n = assignment.small
     model.push(ladder.random_matrices(model, rng, 1.2))  # no token nearly certain, and no two alike
-    prompt = np.repeat(rng.integers(0, n.V, (1, 6)), DRAWS, 0)
-    p = probabilities(model, n, prompt[:1])[0, -1]
+    # Of some prompts, the one after which the last position says something else than the first.
+    prompts = rng.integers(0, n.V, (16, 6))
+    places = probabilities(model, n, prompts)
+    chosen = int(np.abs(places[:, -1] - places[:, 0]).sum(-1).argmax())
+    prompt = np.repeat(prompts[chosen : chosen + 1], DRAWS, 0)
+    p = probabilities(model, n, prompt)[:, -1].mean(0)  # in the batch in which the tokens are drawn
     drawn = generate(student, model, prompt, 1, n.T_max, seed=1)[:, -1]
     counts = np.bincount(drawn, minlength=n.V)
     notes.show(expected=[round(float(x), 4) for x in p], drawn=[int(x) for x in counts])

@@ -11,8 +11,28 @@ from autograder.sandbox.student import Module
 from autograder.sandbox.wire import Opaque
 
 
+def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """``output`` as it should be: a tensor, of ``shape``, floating point, finite; raises Failed at the first no."""
+    if not isinstance(output, np.ndarray):
+        kind = output.type if isinstance(output, Opaque) else type(output).__name__
+        found = "nothing" if output is None else f"a value of type {kind}"
+        raise Failed(f"forward returned {found}, not a tensor.", "Is there a return at the end of forward?")
+    if output.shape != shape:
+        raise Failed(f"The output has the shape {output.shape}; it should be {shape}.")
+    if output.dtype.kind != "f":
+        raise Failed("The output holds whole numbers; it should be floating point.")
+    bad = ~np.isfinite(output)
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise Failed(
+            f"{int(bad.sum()):,} of {output.size:,} entries of the output are not finite; the first is at {first}.",
+            "Is there a position whose scores are all -inf, so that its softmax is 0/0?",
+        )
+    return output
+
+
 def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The logits in ``output``: present, a tensor, of ``shape``, floating point, finite; raises Failed at the first no.
+    """The logits in ``output``, as ``tensor`` wants them.
 
     Accepts the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
     """
@@ -20,22 +40,7 @@ def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
         output = output.get("logits")
     if isinstance(output, (tuple, list)) and output:
         output = output[0]
-    if not isinstance(output, np.ndarray):
-        kind = output.type if isinstance(output, Opaque) else type(output).__name__
-        found = "nothing" if output is None else f"a value of type {kind}"
-        raise Failed(f"forward returned {found}, not a tensor of logits.", "Is there a return at the end of forward?")
-    if output.shape != shape:
-        raise Failed(f"The logits have the shape {output.shape}, not (B, T, V) = {shape}.")
-    if output.dtype.kind != "f":
-        raise Failed("The logits are whole numbers; they should be floating point.", "Did forward return tokens?")
-    bad = ~np.isfinite(output)
-    if bad.any():
-        first = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise Failed(
-            f"{int(bad.sum()):,} of {output.size:,} logits are not finite; first at row, position, token {first}.",
-            "Is there a position whose scores are all -inf, so that its softmax is 0/0?",
-        )
-    return output
+    return tensor(output, shape)
 
 
 def number(value: Any) -> float | None:

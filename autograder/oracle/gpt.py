@@ -1,65 +1,199 @@
-"""The right model, as functions of a dict of tensors. Written apart from the reference solution, to check it too.
+"""The right model, as functions of a dict of tensors, and what known mistakes make of it.
 
-Weights are stored as the formula reads (row vectors times matrices), not as nn.Linear keeps them:
+Written apart from the reference solution, to check it too. Weights are stored as the formula reads (row vectors times
+matrices), not as nn.Linear keeps them:
 
     tok (V, d)   pos (T_max, d)   per block l:   l.ln1.gain, l.ln1.bias, l.ln2.gain, l.ln2.bias (d,)
     l.q, l.k, l.v (H, d, d_head)  l.o (H, d_head, d)  l.o.bias (d,)
     l.up (d, 4d)  l.up.bias (4d,)  l.down (4d, d)  l.down.bias (d,)
     ln_f.gain, ln_f.bias (d,)     head (d, V)
+
+``how`` names, step by step, another way than the right one; an empty dict is the right model. The ways are listed in
+``mistakes.py``, so that this file is the only one that knows what they compute.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
 
-Weights = dict[str, Tensor]
+Weights = Mapping[str, Tensor]
+How = Mapping[str, str]
+RIGHT: How = {}
 EPS = 1e-5
 
 
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor) -> Tensor:
+# --- LayerNorm --------------------------------------------------------------------------------------------------------
+
+
+def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, how: How = RIGHT) -> Tensor:
     """(..., d) -> (..., d): centred, divided by the root of the biased variance plus EPS, then gain and bias."""
-    centred = x - x.mean(-1, keepdim=True)  # (..., d)
-    return gain * centred / (centred.square().mean(-1, keepdim=True) + EPS).sqrt() + bias
+    way = how.get("norm", "")
+    axis = -2 if way == "over time" else -1
+    centred = x - (0 if way == "not centred" else x.mean(axis, keepdim=True))  # (..., d)
+    terms = x.shape[axis] - (way == "unbiased")
+    variance = centred.square().sum(axis, keepdim=True) / terms
+    eps = {"eps 1": 1.0, "eps 1e-6": 1e-6, "eps 1e-12": 1e-12}.get(way, EPS)
+    spread = variance.sqrt() + eps if way == "eps outside" else (variance + eps).sqrt()
+    return gain * centred / spread + bias
 
 
-def gelu(x: Tensor) -> Tensor:
-    """x times the standard normal distribution function at x."""
-    return x * 0.5 * (1 + torch.erf(x / math.sqrt(2)))
+# --- attention --------------------------------------------------------------------------------------------------------
+
+SCALES: dict[str, Callable[[int, int, int], float]] = {
+    "": lambda d, d_head, T: 1 / math.sqrt(d_head),
+    "sqrt d": lambda d, d_head, T: 1 / math.sqrt(d),
+    "d_head": lambda d, d_head, T: 1 / d_head,
+    "times sqrt d_head": lambda d, d_head, T: math.sqrt(d_head),
+    "sqrt T": lambda d, d_head, T: 1 / math.sqrt(T),
+    "none": lambda d, d_head, T: 1.0,
+}
+AXES = {"": -1, "queries": -2, "heads": 1, "batch": 0}
 
 
-def attention_rows(x: Tensor, w: Weights, at: str) -> Tensor:
+def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     """(B, T, d) -> (B, H, T, T): how much position t reads from each s <= t, per head."""
-    T = x.shape[1]
+    T, d = x.shape[1:]
     q = torch.einsum("btd,hdk->bhtk", x, w[f"{at}.q"])
     k = torch.einsum("bsd,hdk->bhsk", x, w[f"{at}.k"])
-    scores = torch.einsum("bhtk,bhsk->bhts", q, k) / math.sqrt(q.shape[-1])  # (B, H, T, T)
-    future = torch.arange(T)[None, :] > torch.arange(T)[:, None]  # (T, T)
-    return torch.softmax(scores.masked_fill(future, -math.inf), -1)
+    if f"{at}.q.bias" in w:
+        q, k = q + w[f"{at}.q.bias"][:, None], k + w[f"{at}.k.bias"][:, None]
+    scores = torch.einsum("bhtk,bhsk->bhts", q, k) * SCALES[how.get("scale", "")](d, q.shape[-1], T)  # (B, H, T, T)
+    t, s = torch.arange(T)[:, None], torch.arange(T)[None, :]
+    way, fill = how.get("mask", ""), -math.inf
+    future = {"upside down": s < t, "one more": s > t + 1, "strict": s >= t}.get(way, s > t)  # (T, T)
+    if way in ("none", "after"):
+        hidden = scores
+    elif way == "uniform":
+        hidden = torch.zeros_like(scores).masked_fill(future, fill)
+    else:
+        hidden = scores.masked_fill(future, {"zero": 0.0, "-10": -10.0}.get(way, fill))
+    rows = torch.softmax(hidden, AXES[how.get("softmax", "")])
+    return rows.masked_fill(future, 0.0) if way == "after" else rows
 
 
-def attention(x: Tensor, w: Weights, at: str) -> Tensor:
+def attention(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     """(B, T, d) -> (B, T, d): H heads, each through its own rows of the output projection, summed."""
-    read = torch.einsum("bhts,bsd,hdk->bhtk", attention_rows(x, w, at), x, w[f"{at}.v"])
-    return torch.einsum("bhtk,hkd->btd", read, w[f"{at}.o"]) + w[f"{at}.o.bias"]
+    value = how.get("value", "v")
+    read = torch.einsum("bsd,hdk->bhsk", x, w[f"{at}.{value}"])
+    if f"{at}.{value}.bias" in w:
+        read = read + w[f"{at}.{value}.bias"][:, None]
+    read = attention_rows(x, w, at, how) @ read  # (B, H, T, d_head)
+    B, _, T, _ = read.shape
+    joined = read.transpose(1, 2) if how.get("merge") != "without transpose" else read
+    joined = joined.reshape(B, T, -1)  # (B, T, H d_head)
+    if how.get("project") == "none":
+        return joined
+    out = joined @ w[f"{at}.o"].reshape(joined.shape[-1], -1) + w.get(f"{at}.o.bias", torch.zeros(()))
+    return torch.relu(out) if how.get("project") == "relu" else out
 
 
-def mlp(x: Tensor, w: Weights, at: str) -> Tensor:
+# --- MLP --------------------------------------------------------------------------------------------------------------
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "": lambda x: x * 0.5 * (1 + torch.erf(x / math.sqrt(2))),
+    "gelu tanh": lambda x: 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    "gelu sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
+    "relu": torch.relu,
+    "leaky relu": lambda x: torch.where(x > 0, x, 0.01 * x),
+    "silu": lambda x: x * torch.sigmoid(x),
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "none": lambda x: x,
+}
+
+
+def mlp(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     """(..., d) -> (..., d): up to 4d, GELU, down again."""
-    return gelu(x @ w[f"{at}.up"] + w[f"{at}.up.bias"]) @ w[f"{at}.down"] + w[f"{at}.down.bias"]
+    way = how.get("activation", "")
+    zero = torch.zeros(())
+    inside = x @ w[f"{at}.up"] + w.get(f"{at}.up.bias", zero)
+    if way == "after":
+        return ACTIVATIONS[""](inside @ w[f"{at}.down"] + w.get(f"{at}.down.bias", zero))
+    twice = ACTIVATIONS[""] if way == "twice" else ACTIVATIONS["none"]
+    inside = ACTIVATIONS["" if way == "twice" else way](inside)
+    return twice(inside @ w[f"{at}.down"] + w.get(f"{at}.down.bias", zero))
 
 
-def block(x: Tensor, w: Weights, at: str) -> Tensor:
+# --- block ------------------------------------------------------------------------------------------------------------
+
+Part = Callable[[Tensor], Tensor]
+
+
+def composed(x: Tensor, w: Weights, at: str, attend: Part, think: Part, how: How = RIGHT) -> Tensor:
     """(B, T, d) -> (B, T, d): two sublayers, each reading the stream through a norm and adding to it."""
-    x = x + attention(layer_norm(x, w[f"{at}.ln1.gain"], w[f"{at}.ln1.bias"]), w, at)
-    return x + mlp(layer_norm(x, w[f"{at}.ln2.gain"], w[f"{at}.ln2.bias"]), w, at)
+
+    def norm(number: int, x: Tensor) -> Tensor:
+        return layer_norm(x, w[f"{at}.ln{number}.gain"], w[f"{at}.ln{number}.bias"], how)
+
+    way = how.get("block", "")
+    if way == "post-norm":
+        x = norm(1, x + attend(x))
+        return norm(2, x + think(x))
+    if way == "residual around normed":
+        x = norm(1, x)
+        x = x + attend(x)
+        x = norm(2, x)
+        return x + think(x)
+    if way == "parallel":
+        return x + attend(norm(1, x)) + think(norm(2, x))
+    if way == "mlp first":
+        x = x + think(norm(2, x))
+        return x + attend(norm(1, x))
+    if way == "no norms":
+        x = x + attend(x)
+        return x + think(x)
+    if way == "first norm missing":
+        x = x + attend(x)
+        return x + think(norm(2, x))
+    if way == "second norm missing":
+        x = x + attend(norm(1, x))
+        return x + think(x)
+    second = 1 if way == "first norm twice" else 2
+    keep = 0 if way in ("no residual", "no first residual") else 1
+    between = keep * x + attend(norm(1, x))
+    added = think(norm(second, between))
+    if way in ("no residual", "no second residual"):
+        return added
+    return (x if way == "second from input" else between) + added
 
 
-def gpt(idx: Tensor, w: Weights) -> Tensor:
+def block(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
+    """(B, T, d) -> (B, T, d): the block with its own attention and MLP."""
+    return composed(x, w, at, lambda x: attention(x, w, at, how), lambda x: mlp(x, w, at, how), how)
+
+
+# --- model ------------------------------------------------------------------------------------------------------------
+
+
+def stacked(idx: Tensor, w: Weights, blocks: list[Part], how: How = RIGHT) -> Tensor:
+    """(B, T) -> (B, T, V): embeddings, the blocks one after the other, final LayerNorm, unembedding."""
+    B, T = idx.shape
+    factor = math.sqrt(w["tok"].shape[1]) if how.get("embedding") == "times sqrt d" else 1
+    x = w["tok"][idx] * factor  # (B, T, d)
+    way = how.get("positions", "")
+    if way == "reversed":
+        x = x + w["pos"][:T].flip(0)
+    elif way == "from one":
+        x = x + w["pos"][1 : T + 1]
+    elif way == "by row":
+        x = x + w["pos"][:B, None]
+    elif way != "none":
+        x = x + w["pos"][:T]
+    way, first = how.get("stack", ""), x
+    for part in blocks[:-1] if way == "last block missing" else blocks:
+        x = x + part(x) if way == "extra residual" else part(first if way == "from the embeddings" else x)
+    if how.get("final norm") != "none":
+        x = layer_norm(x, w["ln_f.gain"], w["ln_f.bias"], how)
+    logits = x @ w["head"] + w.get("head.bias", torch.zeros(()))
+    return torch.softmax(logits, -1) if how.get("logits") == "softmax" else logits
+
+
+def gpt(idx: Tensor, w: Weights, how: How = RIGHT) -> Tensor:
     """(B, T) -> (B, T, V): the logits."""
-    x = w["tok"][idx] + w["pos"][: idx.shape[1]]  # (B, T, d)
-    for at in range(sum(name.endswith(".ln1.gain") for name in w)):
-        x = block(x, w, str(at))
-    return layer_norm(x, w["ln_f.gain"], w["ln_f.bias"]) @ w["head"]
+    L = sum(name.endswith(".ln1.gain") for name in w)
+    parts: list[Part] = [lambda x, at=str(at): block(x, w, at, how) for at in range(L)]  # type: ignore[misc]
+    return stacked(idx, w, parts, how)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from autograder.sandbox.process import Died, Process, RaisedRemotely, SandboxError, TimedOut, Zygote
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Under which of ``align``'s readings, for how many heads, and with which mistakes the oracle agrees."""
+
+    mistakes: tuple[str, ...]
+    reading: int
+    heads: int
+
 
 CPU = 60.0  # s: a guard against the grader's own mistakes
 
@@ -28,6 +39,50 @@ class Oracle:
         """(B, T, d) -> (B, T, d), for the weights q, k, v, o and o.bias of one block."""
         answer: np.ndarray = self._ask("attention", {"weights": dict(weights), "x": x})
         return answer
+
+    def identify(
+        self,
+        component: str,
+        tensors: Mapping[str, np.ndarray],
+        cases: Sequence[tuple[np.ndarray, np.ndarray]],
+        sizes: Mapping[str, int],
+        probes: Mapping[str, np.ndarray],
+        exact: float,
+        rounded: float,
+    ) -> Match | None:
+        """With which known mistakes the oracle's ``component`` computes ``cases``; None where with none.
+
+        ``tensors`` are the student's, in the order in which the class lists them. What is no mistake may also agree
+        to ``rounded`` instead of ``exact``, parts of the largest entry.
+        """
+        answer = self._ask(
+            "identify",
+            {
+                "component": component,
+                "tensors": list(tensors.items()),
+                "cases": list(cases),
+                "sizes": dict(sizes),
+                "probes": dict(probes),
+                "exact": exact,
+                "rounded": rounded,
+            },
+        )
+        if answer["mistakes"] is None:
+            return None
+        return Match(tuple(answer["mistakes"]), answer["reading"], answer["heads"])
+
+    def gradients(
+        self,
+        tensors: Mapping[str, np.ndarray],
+        reading: int,
+        sizes: Mapping[str, int],
+        probe: np.ndarray,
+        idx: np.ndarray,
+        targets: np.ndarray,
+    ) -> dict[str, np.ndarray]:
+        """Gradients of the loss for GPT's own ``tensors``, with x @ ``probe`` in place of each block."""
+        arguments = {"tensors": list(tensors.items()), "reading": reading, "sizes": dict(sizes)}
+        return dict(self._ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
 
     def close(self) -> None:
         """End the oracle's process."""

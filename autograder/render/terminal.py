@@ -26,7 +26,7 @@ MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, sign where only A
 }
 SAYS: dict[Status, str] = {
     "missing": "to be written",
-    "blocked": "waits for another class",
+    "blocked": "waits",
     "timeout": "ran out of time",
     "crashed": "ended the Python process",
     "skipped": "not asked for",
@@ -47,6 +47,11 @@ def show(report: Report, console: Console) -> None:
 def _show(report: Report, console: Console, width: int) -> None:
     _line(console, width, Text(report.submission.id, "bold"), _points(report.score, report.max_score, "bold", "points"))
     console.print()
+    for remark in report.remarks:
+        console.print(
+            Text.assemble(("Note: ", "bold yellow"), remark, " What else the file defines is graded."), width=width
+        )
+        console.print()
     if all(check.status in ("missing", "blocked", "skipped") for check in report.checks):
         _first_steps(report, console, width)
         return
@@ -113,7 +118,7 @@ def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -
         title.append(f"  ({SAYS[check.status]})", style)
     _line(console, width, title, _points(check.score, check.max_score, style))
     if check.message:
-        first = told.setdefault(check.message, check.title)
+        first = check.title if check.status == "passed" else told.setdefault(check.message, check.title)
         message = check.message if first == check.title else f"For the same reason as “{first}”."
         console.print(Padding(Text(message, "dim" if check.status == "passed" else ""), (0, 0, 0, 4)), width=width)
     for key, draw in PICTURES.items():

@@ -209,7 +209,7 @@ class Process:
         if not isinstance(answer, dict) or answer.get("nonce") != nonce:
             self._fail("it answered something that was not asked")
         if "raised" in answer:
-            raise RaisedRemotely(_remote(answer["raised"]))
+            raise RaisedRemotely(described(answer["raised"]))
         return answer.get("value")
 
     def close(self) -> None:
@@ -286,7 +286,8 @@ class Process:
             self.output += part[: max(0, self._cap - len(self.output))]
 
 
-def _remote(raised: Any) -> Remote:
+def described(raised: Any) -> Remote:
+    """An exception as the process described it; a bare one where the description is none."""
     try:
         frames = tuple((str(file), int(line), str(where), str(text)) for file, line, where, text in raised["frames"])
         kinds = tuple(map(str, raised["kinds"]))

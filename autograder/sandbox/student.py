@@ -13,45 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote
+from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
+from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote, described
 
 CALLED = {"__call__": "forward"}
-
-
-class StudentError(Exception):
-    """A call on the student's side did not end in a value. ``call`` names it as a student would."""
-
-    def __init__(self, call: str, text: str) -> None:
-        super().__init__(text)
-        self.call = call
-
-
-class Absent(StudentError):
-    """A file or a definition that the submission does not have."""
-
-    def __init__(self, name: str, call: str, text: str) -> None:
-        super().__init__(call, text)
-        self.name = name
-
-
-class Unwritten(Absent):
-    """A definition that still raises NotImplementedError, as its stub does."""
-
-
-class Raised(StudentError):
-    """The student's code raised an exception."""
-
-    def __init__(self, call: str, remote: Remote) -> None:
-        super().__init__(call, f"{remote.type}: {remote.text}" if remote.text else remote.type)
-        self.remote = remote
-
-
-class Crashed(StudentError):
-    """The student's process ended, or sent what is no answer."""
-
-
-class OutOfTime(StudentError):
-    """The call, or the submission as a whole, used up its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +26,15 @@ class Parameter:
     name: str
     shape: tuple[int, ...]
     grad: bool
+    owner: str  # the class standing in for its part, or ""
 
     @property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
+
+    def held_by(self, owner: str) -> Parameter:
+        """The same, inside the part that ``owner`` stands in for."""
+        return Parameter(self.name, self.shape, self.grad, owner)
 
 
 @dataclass(slots=True)
@@ -76,6 +46,7 @@ class _Record:
     output: bytearray = field(default_factory=bytearray)
     for_good: dict[str, StudentError] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
+    troubles: dict[str, list[tuple[tuple[str, ...], Remote]]] = field(default_factory=dict)
     defined: dict[str, dict[str, tuple[int, tuple[str, ...]]]] = field(default_factory=dict)
     held: tuple[str, ...] = ()
 
@@ -109,30 +80,64 @@ class Student:
             self._load(module)
         return name in self._record.defined[module]
 
-    def build(self, name: str, arguments: Mapping[str, int], seed: int = 0) -> Module:
-        """Construct a class of gpt.py. Arguments go by name where the constructor has all the names, else by order."""
-        self._require(name, "gpt")
+    def require(self, name: str, module: str) -> None:
+        """Raise Absent, or Broken, unless the file defines ``name``; or what loading the file raised."""
+        self._load(module)
+        if not self.defines(name, module):
+            for names, remote in self._record.troubles[module]:
+                if name in names:
+                    raise Broken(name, f"{module}.py", remote)
+            raise Absent(name, name, f"{module}.py does not define {name}")
+
+    def build(
+        self, name: str, arguments: Mapping[str, int], seed: int = 0, double: bool = False, apart: bool = False
+    ) -> Module:
+        """Construct a class of gpt.py, in float32 or float64; ``apart`` where stand-ins have replaced its parts whole.
+
+        Arguments go by name where the constructor has all the names, else by order.
+        """
+        self.require(name, "gpt")
         self._objects += 1
         number = self._objects
         sizes = ", ".join(f"{key}={value}" for key, value in arguments.items())
         claim = self._call(
-            f"{name}({sizes})",
+            f"{name}({sizes})" + (" by itself" if apart else ""),
             f"{name}.__init__",
             "build",
-            {"number": number, "module": "gpt", "name": name, "arguments": dict(arguments), "seed": seed},
+            {
+                "number": number,
+                "module": "gpt",
+                "name": name,
+                "arguments": dict(arguments),
+                "seed": seed,
+                "double": double,
+            },
         )
-        parameters = tuple(Parameter(p["name"], tuple(p["shape"]), p["grad"]) for p in claim["parameters"])
+        parameters = tuple(Parameter(p["name"], tuple(p["shape"]), p["grad"], p["owner"]) for p in claim["parameters"])
         methods = frozenset(map(str, claim["methods"]))
         return Module(self, self._process, number, name, parameters, methods, bool(claim["module"]))
 
     def accepts(self, name: str, argument: str) -> bool:
         """Whether the constructor of a class of gpt.py has a parameter of that name."""
-        self._require(name, "gpt")
+        self.require(name, "gpt")
         return bool(self._call(name, name, "accepts", {"module": "gpt", "name": name, "argument": argument}))
+
+    def stand_in(self, probes: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
+        """From now on, in this handle's process, the classes in ``probes`` compute x @ matrix.
+
+        Those in ``replace`` are replaced whole, since they cannot be built.
+        """
+        self._load("gpt")
+        given = {"module": "gpt", "names": dict(probes), "replace": list(replace)}
+        self._call(" and ".join(probes), "stand-in", "stand_in", given)
+
+    def probed(self) -> dict[str, int]:
+        """How often each stand-in was called since the last time."""
+        return dict(self._call("stand-ins", "stand-in", "probed", {}))
 
     def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
         """What a function of a file returns; a ``Module`` among the arguments stands for the object itself."""
-        self._require(name, module)
+        self.require(name, module)
         given = [("object", a.number) if isinstance(a, Module) else a for a in arguments]
         shown = ", ".join(_shown(a) for a in arguments)
         return self._call(
@@ -159,6 +164,11 @@ class Student:
         return bytes(self._record.output).decode("utf-8", "replace")
 
     @property
+    def troubles(self) -> list[tuple[str, Remote]]:
+        """What did not go through while the files were loaded, by file."""
+        return [(f"{module}.py", remote) for module, found in self._record.troubles.items() for _, remote in found]
+
+    @property
     def held(self) -> tuple[str, ...]:
         """The layers of confinement that held."""
         return self._record.held
@@ -174,11 +184,6 @@ class Student:
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _require(self, name: str, module: str) -> None:
-        self._load(module)
-        if not self.defines(name, module):
-            raise Absent(name, name, f"{module}.py does not define {name}")
-
     def _load(self, module: str) -> None:
         if f"{module}.py" not in self._files:
             raise Absent(f"{module}.py", f"{module}.py", f"there is no {module}.py in the submission")
@@ -188,13 +193,16 @@ class Student:
         if self._process is not None and module in self._loaded:
             return
         try:
-            defined = self._call(f"{module}.py", module, "load", {"module": module})
+            loaded = self._call(f"{module}.py", module, "load", {"module": module})
         except StudentError as error:
             self._record.for_good[module] = error
             raise
         self._record.defined[module] = {
-            str(n): (int(line), tuple(map(str, stubs))) for n, (line, stubs) in defined.items()
+            str(name): (int(line), tuple(map(str, stubs))) for name, (line, stubs) in loaded["defined"].items()
         }
+        self._record.troubles[module] = [
+            (tuple(map(str, trouble["names"])), described(trouble["raised"])) for trouble in loaded["troubles"]
+        ]
         self._loaded.add(module)
 
     def _call(self, call: str, kind: str, operation: str, arguments: dict[str, Any]) -> Any:
@@ -240,6 +248,11 @@ class Student:
             owner = where.split(".")[0]
             if owner in self._contract:
                 return Unwritten(owner, call, f"{where} is not written yet ({file}, line {line})")
+        for names, reason in self._record.troubles.get("gpt", ()):
+            if "NameError" in remote.kinds and remote.name in names and remote.name not in self._contract:
+                return Raised("gpt.py", reason)  # not the name is missing, its import failed
+            if "NameError" in remote.kinds and remote.name in names:
+                return Broken(remote.name, "gpt.py", reason)
         if "NameError" in remote.kinds and remote.name in self._contract:
             return Absent(remote.name, call, f"{remote.name} is used, but gpt.py does not define it")
         return Raised(call, remote)
@@ -282,6 +295,30 @@ class Module:
             "call",
             {"number": self.number, "method": name, "arguments": list(arguments), "seed": seed},
         )
+
+    def stand_in(self, name: str, matrix: np.ndarray, d: int, count: int) -> bool:
+        """Let the ``count`` parts inside that have the size of the class ``name`` compute x @ matrix, if so many exist.
+
+        Their parameters then belong to the stand-in.
+        """
+        self._same_process()
+        given = {"number": self.number, "name": name, "matrix": matrix, "d": d, "count": count}
+        paths = tuple(f"{path}." for path in self._student._call(self.name, "stand-in", "stand_in_children", given))
+        self.parameters = tuple(p.held_by(name) if p.name.startswith(paths) else p for p in self.parameters)
+        return bool(paths)
+
+    def gradients(self, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
+        """The gradients of the model's own loss, by parameter; those that get none are not there."""
+        self._same_process()
+        call = f"the gradients of {self.name}"
+        given = {"number": self.number, "idx": idx, "targets": targets}
+        return dict(self._student._call(call, f"{self.name}.forward", "gradients", given))
+
+    def train(self, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> dict[str, Any]:
+        """The losses of up to ``steps`` steps of Adam on one batch, and what the model returns for idx afterwards."""
+        self._same_process()
+        given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
+        return dict(self._student._call(f"training {self.name}", f"{self.name}.forward", "train", given))
 
     def trace(self, idx: np.ndarray) -> dict[str, Any]:
         """What the model returns for ``idx``, and the shapes that hooks see come out of its Blocks."""

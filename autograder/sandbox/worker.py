@@ -6,26 +6,20 @@ the trusted side checks or merely shows.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import inspect
 import linecache
 import os
 import random
 import sys
-import types
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from autograder.sandbox import confine, wire
+from autograder.sandbox import confine, probe, source, wire
 
 MAX_FRAMES = 6
 MAX_SPIED = 500
@@ -74,39 +68,72 @@ class Worker:
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
+        self.finder = source.Finder({})
         self.objects: dict[int, Any] = {}
+        self.probes = probe.Probes()
 
     # --- files ------------------------------------------------------------------------------------------------------
 
     def do_files(self, files: dict[str, np.ndarray]) -> None:
         """Take the submission's files; nothing is executed yet."""
         self.files = {name: data.tobytes() for name, data in files.items()}
-        sys.meta_path.insert(0, _Finder(self.files))
+        self.finder = source.Finder(self.files)
+        sys.meta_path.insert(0, self.finder)
 
     def do_load(self, module: str) -> dict[str, Any]:
         """Execute a file; for each definition the line to look at, and which of its functions are still stubs."""
         namespace = vars(importlib.import_module(module))
-        found: dict[str, Any] = {name: (0, []) for name, value in namespace.items() if callable(value)}
-        for node in ast.parse(self.files[f"{module}.py"]).body:
-            if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and node.name in found:
-                stubs = _stubs(node)
-                found[node.name] = (min(stubs.values(), default=node.lineno), list(stubs))
-        return found
+        written = source.definitions(self.files[f"{module}.py"])
+        return {
+            "defined": {name: written.get(name, (0, [])) for name, value in namespace.items() if callable(value)},
+            "troubles": [
+                {"names": list(trouble.names), "raised": _describe(trouble.error, self)}
+                for trouble in self.finder.troubles[module]
+            ],
+        }
 
     # --- objects ----------------------------------------------------------------------------------------------------
 
-    def do_build(self, number: int, module: str, name: str, arguments: dict[str, Any], seed: int) -> dict[str, Any]:
-        """Construct ``name`` from ``module``; the parameters it then has."""
+    def do_build(
+        self, number: int, module: str, name: str, arguments: dict[str, Any], seed: int, double: bool
+    ) -> dict[str, Any]:
+        """Construct ``name`` from ``module``; the parameters it then has, each with the stand-in that holds it."""
         _seed(seed)
         cls = getattr(importlib.import_module(module), name)
         built = cls(**arguments) if _takes(cls, arguments) else cls(*arguments.values())
-        self.objects[number] = built.eval() if isinstance(built, nn.Module) else built
+        if isinstance(built, nn.Module):
+            built = built.eval().double() if double else built.eval()
+        self.objects[number] = built
         methods = sorted({name for cls in type(built).__mro__ if cls not in PLAIN for name in vars(cls)})
-        return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": _parameters(built)}
+        return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": self._parameters(built)}
+
+    def do_stand_in(self, module: str, names: dict[str, np.ndarray], replace: list[str]) -> None:
+        """Put a linear map in place of what these classes compute, or, for ``replace``, in place of the class."""
+        namespace = vars(importlib.import_module(module))
+        for name, matrix in names.items():
+            self.probes.stand_in(namespace, name, probe.linear(matrix), name in replace)
+
+    def do_stand_in_children(self, number: int, name: str, matrix: np.ndarray, d: int, count: int) -> list[str]:
+        """The same for the ``count`` parts of an object that have the size of ``name``; their paths, if so many."""
+        return self.probes.stand_in_children(self.objects[number], name, probe.linear(matrix), d, count)
+
+    def do_probed(self) -> dict[str, int]:
+        """How often each linear map was called since the last time."""
+        calls = dict(self.probes.calls)
+        self.probes.calls.update(dict.fromkeys(calls, 0))
+        return calls
 
     def do_accepts(self, module: str, name: str, argument: str) -> bool:
         """Whether a class or function has a parameter of that name."""
         return _takes(getattr(importlib.import_module(module), name), {argument: None})
+
+    def _parameters(self, built: Any) -> list[dict[str, Any]]:
+        if not isinstance(built, nn.Module):
+            return []
+        return [
+            {"name": name, "shape": list(p.shape), "grad": p.requires_grad, "owner": self.probes.owner(built, name)}
+            for name, p in nn.Module.named_parameters(built)
+        ]
 
     def do_push(self, number: int, weights: dict[str, np.ndarray]) -> None:
         """Copy ``weights`` into the parameters of these names."""
@@ -134,6 +161,38 @@ class Worker:
         ]
         with torch.no_grad():
             return function(*given)
+
+    def do_gradients(self, number: int, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
+        """The gradient of the model's own loss for each parameter that gets one."""
+        model = self.objects[number]
+        model.zero_grad(set_to_none=True)
+        _loss(model(_as_tensor(idx), _as_tensor(targets))).backward()  # type: ignore[no-untyped-call]
+        return {name: p.grad.numpy() for name, p in nn.Module.named_parameters(model) if p.grad is not None}
+
+    def do_train(self, number: int, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> Any:
+        """Steps of Adam on one batch, until the loss is below ``stop``; the losses, and what the model then returns."""
+        model = self.objects[number].train()
+        parameters = [p for p in nn.Module.parameters(model) if p.requires_grad]
+        mean = [torch.zeros_like(p) for p in parameters]
+        square = [torch.zeros_like(p) for p in parameters]
+        x, y = _as_tensor(idx), _as_tensor(targets)
+        losses: list[float] = []
+        # By hand: the first use of torch.optim costs a second of imports.
+        for step in range(1, steps + 1):
+            model.zero_grad(set_to_none=True)
+            loss = _loss(model(x, y))
+            loss.backward()  # type: ignore[no-untyped-call]
+            losses.append(float(loss.detach()))
+            if losses[-1] < stop:
+                break
+            with torch.no_grad():
+                for p, m, v in zip(parameters, mean, square, strict=True):
+                    if p.grad is not None:
+                        m.lerp_(p.grad, 0.1)
+                        v.lerp_(p.grad.square(), 0.01)
+                        p.sub_(rate * m / (1 - 0.9**step) / ((v / (1 - 0.99**step)).sqrt() + 1e-8))
+        with torch.no_grad():
+            return {"losses": losses, "output": model.eval()(x)}
 
     def do_trace(self, number: int, idx: np.ndarray) -> dict[str, Any]:
         """Run the model once; the shapes that hooks see come out of each Block, and what the model returns."""
@@ -165,42 +224,6 @@ class Worker:
         return seen[:MAX_SPIED]
 
 
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports of the submission's own files, from memory: no folder of a submission is ever on the path."""
-
-    def __init__(self, files: dict[str, bytes]) -> None:
-        self.files = files
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if path is None and f"{fullname}.py" in self.files:
-            return importlib.util.spec_from_loader(fullname, self, origin=f"{fullname}.py")
-        return None
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        name = f"{module.__name__}.py"
-        source = self.files[name]
-        module.__file__ = name
-        code = compile(source, name, "exec", dont_inherit=True)
-        lines = importlib.util.decode_source(source).splitlines(keepends=True)
-        linecache.cache[name] = (len(source), None, lines, name)
-        exec(code, module.__dict__)
-
-
-def _stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
-    """The functions of a definition whose body still says ``raise NotImplementedError``, and on which line."""
-    functions = (
-        [node] if isinstance(node, ast.FunctionDef) else [n for n in node.body if isinstance(n, ast.FunctionDef)]
-    )
-    return {
-        function.name: statement.lineno
-        for function in functions
-        for statement in function.body
-        if isinstance(statement, ast.Raise) and "NotImplementedError" in ast.dump(statement)
-    }
-
-
 def _seed(seed: int) -> None:
     torch.manual_seed(seed)
     random.seed(seed)
@@ -218,12 +241,12 @@ def _takes(cls: type, arguments: dict[str, Any]) -> bool:
     )
 
 
-def _parameters(built: Any) -> list[dict[str, Any]]:
-    if not isinstance(built, nn.Module):
-        return []
-    return [
-        {"name": name, "shape": list(p.shape), "grad": p.requires_grad} for name, p in nn.Module.named_parameters(built)
-    ]
+def _loss(output: Any) -> torch.Tensor:
+    """The loss in what a model returned for targets: the last of a tuple, or the entry "loss"."""
+    loss = output["loss"] if isinstance(output, dict) else output[-1] if isinstance(output, (tuple, list)) else output
+    if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+        raise TypeError("forward(idx, targets) returned no loss: a tensor of one number, after the logits")
+    return loss.reshape(())
 
 
 def _as_tensor(value: Any) -> Any:

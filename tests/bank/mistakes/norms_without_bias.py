@@ -7,7 +7,7 @@
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "failed"
+# "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "passed"
 # ///

@@ -8,7 +8,7 @@
 # "parameters.by_part" = "partial"
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "failed"
+# "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "passed"
 # ///

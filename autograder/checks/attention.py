@@ -1,0 +1,152 @@
+"""MultiHeadAttention by itself: what it computes for given weights, how many heads, what each position reads."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from autograder.checks import ladder, matching
+from autograder.oracle import align
+from autograder.oracle.handle import Oracle
+from autograder.outcome import Failed, Notes
+from autograder.sandbox.student import Student
+
+pytestmark = pytest.mark.needs("MultiHeadAttention")
+
+D, H, T_MAX = 20, 4, 9  # with B=2 and T=7 no two sizes are alike, nor is one three, the number of roles
+B, T = 2, 7
+SMALL = 1e-5  # of the largest output: float32 rounding
+SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "heads_full_size")
+
+
+@pytest.fixture(scope="module")
+def judged(student: Student, oracle: Oracle, shared_rng: np.random.Generator) -> matching.Judged:
+    """The comparison at H heads; at T=1 first, where queries and keys do not matter."""
+    return judge(student, oracle, H, shared_rng)
+
+
+def test_shape(student: Student, rng: np.random.Generator) -> None:
+    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
+    for batch, length in ((B, T), (1, 1), (3, T_MAX)):
+        x = rng.standard_normal((batch, length, D)).astype(np.float32)
+        ladder.tensor(module(x), x.shape)
+
+
+def test_formula(judged: matching.Judged, notes: Notes) -> None:
+    matching.decide(judged, "MultiHeadAttention", notes, SEPARATE)
+
+
+def test_heads(
+    student: Student, oracle: Oracle, judged: matching.Judged, rng: np.random.Generator, notes: Notes
+) -> None:
+    if judged.match is None:
+        raise Failed("How many heads there are cannot be seen while the values differ from the formula.")
+    matching.decide(judged, "MultiHeadAttention", notes, [m for m in judged.match.mistakes if m not in SEPARATE])
+    for heads in (1, D):
+        other = judge(student, oracle, heads, rng)
+        extra = set(other.match.mistakes) - set(judged.match.mistakes) if other.match else {"heads_wrong_number"}
+        if extra & set(SEPARATE):
+            raise Failed(
+                f"With {heads} heads the output is not that of {heads} separate heads, each of width {D // heads}."
+            )
+    notes.say(f"{H} heads are {H}, 1 is 1, and {D} are {D}, each with matrices of its own.")
+
+
+def test_simplex(student: Student, judged: matching.Judged, rng: np.random.Generator, notes: Notes) -> None:
+    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
+    module.push({name: value.astype(np.float32) for name, value in judged.weights.items()})
+    # Where all positions hold the same, an average of them is the same again: then each row sums to 1.
+    one = rng.standard_normal((B, 1, D)).astype(np.float32)
+    alone = ladder.tensor(module(one), one.shape)
+    repeated = ladder.tensor(module(np.repeat(one, T, 1)), (B, T, D))
+    gap = np.abs(repeated - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
+    if not gap.max() <= 10 * SMALL:
+        row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
+        raise Failed(
+            f"With the same vector at all {T} positions, the output at position {position} differs from that of one "
+            f"position alone by {gap[row, position]:.2g}: the weights of that position do not sum to 1.",
+            "Is the softmax over the keys (dim=-1), and is nothing set to zero after it?",
+        )
+    matrix = read_out(student, judged)
+    if matrix is not None:
+        notes.show(attention=[[round(float(w), 4) for w in row] for row in matrix])
+    notes.say("Each position reads with weights that sum to 1.")
+
+
+def test_causal(student: Student, judged: matching.Judged, rng: np.random.Generator, notes: Notes) -> None:
+    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
+    module.push({name: value.astype(np.float32) for name, value in judged.weights.items()})
+    x = rng.standard_normal((1, T, D)).astype(np.float32)
+    whole = ladder.tensor(module(x), x.shape)[0]
+    scale = max(1.0, float(np.abs(whole).max()))
+    for start in range(1, T):
+        changed = x.copy()
+        changed[0, start:] = rng.standard_normal((T - start, D))
+        after = ladder.tensor(module(changed), x.shape)[0]
+        moved = np.abs(after - whole).max(-1) / scale
+        if not moved[:start].max() <= SMALL:
+            raise Failed(
+                f"When the positions from {start} on changed, the output at position {int(moved[:start].argmax())} "
+                f"moved by {moved[:start].max() * scale:.2g}.",
+                "Are the scores of later positions set to -inf before the softmax?",
+            )
+        if not moved[start:].min() > SMALL:
+            raise Failed(f"When the positions from {start} on changed, the output at one of them stayed the same.")
+    changed = x.copy()
+    changed[0, 0] = rng.standard_normal(D)
+    moved = np.abs(ladder.tensor(module(changed), x.shape)[0] - whole).max(-1) / scale
+    if not moved.min() > SMALL:
+        raise Failed(
+            f"When position 0 changed, the output at position {int(moved.argmin())} stayed the same.",
+            "Should it not read from all positions up to its own? Is the triangle the right way up?",
+        )
+    notes.say("Each position reads from itself and all before it, and from none after it.")
+
+
+# --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def judge(student: Student, oracle: Oracle, heads: int, rng: np.random.Generator) -> matching.Judged:
+    """The comparison with the oracle for that number of heads."""
+    sizes = {"d": D, "H": heads, "T_max": T_MAX}
+    inputs = [rng.standard_normal((1, 1, D)), rng.standard_normal((B, T, D))]
+    return matching.against_oracle(
+        oracle,
+        "attention",
+        lambda double: student.build("MultiHeadAttention", sizes, double=double),
+        inputs,
+        lambda out, x: ladder.tensor(out, x.shape),
+        {"d": D, "H": heads},
+        rng,
+    )
+
+
+def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
+    """(T, T) attention weights of the first head, read from outside; None where the weights cannot be told apart.
+
+    Values and projection are set so that the output *is* the matrix: position s carries a 1 in feature s, the first
+    head's values copy the features, and the projection hands them on.
+    """
+    match = judged.match
+    if match is None or match.heads != H or "heads_full_size" in match.mistakes:
+        return None
+    own = [p for p in judged.module.parameters if not p.owner]
+    shapes = [(p.name, p.shape) for p in own]
+    reading = next(itertools.islice(align.attention(shapes, D, H), match.reading, None))
+    flat = np.concatenate([*(judged.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
+    length = D // H  # positions that fit into one head
+    for role in ("v", "o"):
+        flat[reading[role]] = 0.0
+    for i in range(length):
+        flat[reading["v"][0, i, i]] = flat[reading["o"][0, i, i]] = 1.0
+    for name in ("v.bias", "o.bias"):
+        if name in reading:
+            flat[reading[name]] = 0.0
+    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
+    places = align.positions(shapes)
+    module.push({name: flat[place].astype(np.float32) for name, place in places})
+    x = np.random.default_rng(0).standard_normal((1, length, D)).astype(np.float32)
+    x[0, :, :length] = np.eye(length)
+    return ladder.tensor(module(x), x.shape)[0, :, :length]

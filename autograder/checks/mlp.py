@@ -1,0 +1,63 @@
+"""MLP by itself: what it computes for given weights, how wide it is, and that it treats each position alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.checks import ladder, matching
+from autograder.oracle.handle import Oracle
+from autograder.outcome import Failed, Notes
+from autograder.sandbox.student import Student
+
+pytestmark = pytest.mark.needs("MLP")
+
+D, B, T = 24, 2, 7
+
+
+def test_formula(student: Student, oracle: Oracle, rng: np.random.Generator, notes: Notes) -> None:
+    judged = matching.against_oracle(
+        oracle,
+        "mlp",
+        lambda double: student.build("MLP", {"d": D}, double=double),
+        [rng.standard_normal((B, T, D))],
+        lambda out, x: ladder.tensor(out, x.shape),
+        {"d": D},
+        rng,
+    )
+    matching.decide(judged, "the MLP", notes, ["mlp_width"])
+
+
+def test_width(student: Student, notes: Notes) -> None:
+    for d in (D, 10):
+        module = student.build("MLP", {"d": d})
+        sizes = sorted({size for p in module.parameters for size in p.shape} - {1})
+        entries = sum(p.size for p in module.parameters if len(p.shape) > 1)
+        if entries != 8 * d * d or 4 * d not in sizes:
+            inner = entries / (2 * d)
+            raise Failed(
+                f"The matrices of MLP({d}) have {entries:,} entries; 2 x {d} x {4 * d} = {8 * d * d:,} are expected.",
+                f"Is the inner width {inner:g} instead of 4d = {4 * d}?" if inner == int(inner) else "",
+            )
+    notes.say("4d wide inside.")
+
+
+def test_alone(student: Student, rng: np.random.Generator, notes: Notes) -> None:
+    module = student.build("MLP", {"d": D})
+    module.push({name: value.astype(np.float32) for name, value in matching.own_weights(module, rng).items()})
+    x = rng.standard_normal((B, T, D)).astype(np.float32)
+    before = ladder.tensor(module(x), x.shape)
+    changed = x.copy()
+    changed[0, 3] = rng.standard_normal(D)
+    moved = np.abs(ladder.tensor(module(changed), x.shape) - before).max(-1)
+    if not moved[0, 3] > 1e-5:
+        raise Failed("When one position changed, the output at that position stayed the same.")
+    moved[0, 3] = 0
+    if not moved.max() <= 1e-5:
+        row, position = (int(i) for i in np.unravel_index(moved.argmax(), moved.shape))
+        raise Failed(
+            f"When position 3 of row 0 changed, the output at position {position} of row {row} moved "
+            f"by {moved.max():.2g}.",
+            "Should not every position go through the MLP by itself?",
+        )
+    notes.say("Each position goes through alone.")

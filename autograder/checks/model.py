@@ -1,0 +1,191 @@
+"""GPT by itself, around a known linear map in place of its blocks; then its loss, and that it can be trained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.assignment import Assignment, Dims
+from autograder.checks import ladder, matching
+from autograder.oracle.handle import Oracle
+from autograder.outcome import Failed, Notes, Partial
+from autograder.sandbox.student import Student
+
+pytestmark = pytest.mark.needs("GPT")
+
+B, T = 2, 7
+TRIAL = np.zeros((1, 2), np.int64)
+TRAINED = Dims(V=65, T_max=16, d=32, H=4, L=2)
+STEPS, RATE = 50, 1e-2
+FALLEN = 0.6  # of the first loss: what memorising a batch of random tokens comes to in correct models, with a margin
+
+
+@pytest.fixture(scope="module")
+def judged(
+    student: Student, oracle: Oracle, assignment: Assignment, shared_rng: np.random.Generator, probe: np.ndarray
+) -> matching.Judged | None:
+    """The comparison around the linear map, in a process of its own since it changes the classes.
+
+    None where the blocks are no modules of their own.
+    """
+    n = assignment.small
+    with student.fresh() as fresh:
+        _, used = matching.with_stand_ins(fresh, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+        if not used:
+            return None
+        return matching.against_oracle(
+            oracle,
+            "model",
+            lambda double: matching.with_stand_ins(fresh, "GPT", n.arguments(), {"Block": probe}, TRIAL, double)[0],
+            [shared_rng.integers(0, n.V, (B, T)), shared_rng.integers(0, n.V, (1, n.T_max))],
+            lambda out, idx: ladder.logits(out, (*idx.shape, n.V)),
+            n.arguments(),
+            shared_rng,
+            {"block": probe},
+        )
+
+
+@pytest.fixture(scope="module")
+def probe(assignment: Assignment, shared_rng: np.random.Generator) -> np.ndarray:
+    d = assignment.small.d
+    return np.asarray(shared_rng.standard_normal((d, d)) / np.sqrt(d))
+
+
+def test_composition(judged: matching.Judged | None, notes: Notes) -> None:
+    if judged is None:
+        notes.say("The blocks are no modules of their own in this model; it is judged as a whole.")
+        return
+    matching.decide(judged, "GPT", notes)
+
+
+def test_gradients(
+    student: Student,
+    oracle: Oracle,
+    assignment: Assignment,
+    judged: matching.Judged | None,
+    probe: np.ndarray,
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    n = assignment.small
+    idx, targets = rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (B, T))
+    with student.fresh() as fresh:
+        module, _ = matching.with_stand_ins(fresh, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+        own = {name: w.astype(np.float32) for name, w in matching.own_weights(module, rng).items()}
+        module.push(own)
+        got = module.gradients(idx, targets)
+    silent = [name for name in own if name not in got or not np.abs(got[name]).max() > 0]
+    if silent:
+        raise Failed(
+            f"After the loss is differentiated, {', '.join(silent[:4])} has no gradient, so it would never learn.",
+            "Is it used in forward, and does the loss depend on it without detach or item?",
+        )
+    if judged and judged.match and not matching.costly(judged.match.mistakes):
+        right = oracle.gradients(own, judged.match.reading, n.arguments(), probe.astype(np.float32), idx, targets)
+        for name, gradient in right.items():
+            gap = float(np.abs(got[name] - gradient).max() / max(1e-3, np.abs(gradient).max()))
+            if not gap <= 1e-3:
+                raise Failed(
+                    f"The gradient of {name} differs from that of the cross-entropy by {gap:.0%} of its largest entry.",
+                    "Is the loss the mean over all positions, and is nothing detached?",
+                )
+    notes.say("Every parameter of GPT's own gets its gradient.")
+
+
+def test_loss(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+    n = assignment.small
+    square = Dims(V=n.V, T_max=n.V, d=n.d, H=n.H, L=1)  # T equal to V: there some wrong flattenings raise nothing
+    flat = False
+    for dims, batch, length in ((n, B, T), (n, 1, 1), (square, 3, n.V)):
+        model = student.build("GPT", dims.arguments())
+        model.push(ladder.random_matrices(model, rng, 2.0))
+        idx, targets = rng.integers(0, dims.V, (batch, length)), rng.integers(0, dims.V, (batch, length))
+        shape = (batch, length, dims.V)
+        plain = ladder.logits(model(idx), shape)
+        output = model(idx, targets)
+        logits, loss = _pair(output)
+        flat = flat or logits.shape == (batch * length, dims.V)
+        logits = ladder.tensor(logits.reshape(shape) if logits.size == plain.size else logits, shape)
+        if not np.abs(logits - plain).max() <= 1e-4 * max(1.0, float(np.abs(plain).max())):
+            raise Failed("With targets, forward returns other logits than without.")
+        right = cross_entropy(logits, targets)
+        if not abs(loss - right) <= 1e-4 * max(1.0, abs(right)):
+            raise Failed(
+                f"For idx of shape {(batch, length)} the loss is {loss:.4f}; the cross-entropy of the returned logits "
+                f"and the targets is {right:.4f}.",
+                _likely(logits, targets, loss),
+            )
+    if flat:
+        raise Partial(
+            "With targets, the logits come flattened to (B T, V); they should keep the shape (B, T, V).",
+            "Flatten only what is handed to F.cross_entropy.",
+        )
+    notes.say("The loss is the cross-entropy of the returned logits.")
+
+
+def test_training(student: Student, rng: np.random.Generator, notes: Notes) -> None:
+    n, (batch, length) = TRAINED, (8, 16)
+    model = student.build("GPT", n.arguments(), seed=int(rng.integers(1 << 31)))
+    idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
+    first = cross_entropy(ladder.logits(model(idx), (batch, length, n.V)), targets)
+    trained = model.train(idx, targets, STEPS, RATE, FALLEN * first / 2)
+    last = cross_entropy(ladder.logits(trained["output"], (batch, length, n.V)), targets)
+    losses = [round(float(x), 3) for x in trained["losses"]]
+    notes.show(training=losses)
+    if not last <= FALLEN * first:
+        raise Failed(
+            f"After {len(losses)} steps of Adam on one batch the loss went from {first:.2f} to {last:.2f}; a model of "
+            f"this size learns a batch by heart.",
+            "Are all parts among the parameters, and does the loss reach them?",
+        )
+    notes.say(f"From {first:.2f} to {last:.2f} in {len(losses)} steps of Adam on one batch.")
+
+
+# --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
+    """The mean over all positions of minus the log probability of the target."""
+    wide = logits.astype(np.float64)
+    peak = wide.max(-1, keepdims=True)
+    logs = wide - peak - np.log(np.exp(wide - peak).sum(-1, keepdims=True))
+    return float(-np.take_along_axis(logs, targets[..., None], -1).mean())
+
+
+def _pair(output: Any) -> tuple[np.ndarray, float]:
+    """Logits and loss in what forward returned for targets; raises Failed where one is missing."""
+    if isinstance(output, dict):
+        output = (output.get("logits"), output.get("loss"))
+    if not isinstance(output, (tuple, list)) or len(output) < 2 or not isinstance(output[0], np.ndarray):
+        raise Failed(
+            "With targets, forward did not return logits and loss.", "It should return both: return logits, loss."
+        )
+    loss = ladder.number(output[1])
+    if loss is None:
+        raise Failed("The loss that forward returned is not one number.", "F.cross_entropy takes the mean by itself.")
+    return output[0], loss
+
+
+def _likely(logits: np.ndarray, targets: np.ndarray, loss: float) -> str:
+    """Where the loss is that of a known slip, which one."""
+    B, T, V = logits.shape
+    tokens = B * T
+    slips = {
+        cross_entropy(logits, targets) * tokens: "That is the sum over all positions; the mean is asked for.",
+        cross_entropy(logits[:, -1:], targets[:, -1:]): "That is the loss of the last position alone.",
+        cross_entropy(logits.swapaxes(0, 1).reshape(B, T, V), targets): "Were the logits transposed before flattening?",
+        cross_entropy(logits, targets.T.reshape(B, T)): "Were the targets transposed before flattening?",
+    }
+    if T > 1:
+        slips[cross_entropy(logits[:, :-1], targets[:, 1:])] = (
+            "The targets are shifted already; are they shifted twice?"
+        )
+    if T == V:
+        slips[cross_entropy(logits.swapaxes(1, 2), targets)] = (
+            "F.cross_entropy takes the classes in dim 1: flatten first."
+        )
+    exp = np.exp(logits - logits.max(-1, keepdims=True))
+    slips[cross_entropy(exp / exp.sum(-1, keepdims=True), targets)] = "Is there a softmax before F.cross_entropy?"
+    return next((hint for value, hint in slips.items() if abs(value - loss) <= 1e-3 * max(1.0, abs(value))), "")

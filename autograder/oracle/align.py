@@ -1,0 +1,222 @@
+"""Which of the student's tensors is which: every way in which a class may keep its weights, as the oracle's weights.
+
+Names are the student's own, and shapes leave several readings open (a fused matrix may have its heads or its three
+roles outermost). So each function yields all readings that the shapes allow, the commonest first, and the caller keeps
+the one under which the oracle computes what the student's class computed.
+
+A reading holds, for each weight of the oracle, where its entries lie among all of the student's, laid end to end and
+followed by a 0 and a 1: so it moves values in either direction, and gradients too.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+Shapes = Sequence[tuple[str, Sequence[int]]]
+Tensors = Sequence[tuple[str, np.ndarray]]  # of positions
+Reading = dict[str, np.ndarray]  # of positions
+ROLES = ("q", "k", "v")
+ZERO, ONE = -2, -1
+
+
+def positions(shapes: Shapes) -> Tensors:
+    """For each tensor, where its entries lie among all of them."""
+    found, start = [], 0
+    for name, shape in shapes:
+        size = int(np.prod(shape, dtype=np.int64))
+        found.append((name, np.arange(start, start + size).reshape(tuple(shape))))
+        start += size
+    return found
+
+
+def _trim(value: np.ndarray) -> np.ndarray:
+    """Without the leading axes of size 1 of a table such as (1, T_max, d)."""
+    while value.ndim > 2 and value.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
+    """Readings of a MultiHeadAttention's tensors as q, k, v (H, d, d_head), o (H, d_head, d) and biases."""
+    tensors = positions(shapes)
+    matrices = [(name, value) for name, value in tensors if _trim(value).ndim >= 2]
+    vectors = [value.reshape(-1) for _, value in tensors if _trim(value).ndim < 2]
+    for inner, out in _split_output(matrices, d, H):
+        for qkv in _roles(inner, d, H):
+            for o in _outputs(out, d, H):
+                reading = dict(zip(ROLES, qkv, strict=True)) | {"o": o}
+                yield from _with_biases(reading, vectors, d, H)
+
+
+def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
+    """Readings of an MLP's tensors as up (d, h), down (h, d) and their biases, for any inner width h."""
+    tensors = positions(shapes)
+    matrices = [_trim(value) for _, value in tensors if _trim(value).ndim == 2]
+    vectors = [value.reshape(-1) for _, value in tensors if _trim(value).ndim < 2]
+    if len(matrices) != 2:
+        return
+    for first, second in itertools.permutations(matrices):
+        for up in (first.T, first):
+            for down in (second.T, second):
+                if up.shape[0] != d or down.shape != up.shape[::-1]:
+                    continue
+                reading = {"up": up, "down": down}
+                fitting = [("up.bias", up.shape[1]), ("down.bias", d)]
+                for order in itertools.permutations(vectors):
+                    for names in itertools.combinations(fitting, len(order)):
+                        if all(len(v) == size for v, (_, size) in zip(order, names, strict=True)):
+                            yield reading | {name: v for v, (name, _) in zip(order, names, strict=True)}
+
+
+def norms(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Reading, str]]:
+    """Readings of vectors as the gains and biases of the norms ``names``, each with the mistake that it implies."""
+    vectors = [value.reshape(-1) for _, value in tensors if value.size == d]
+    one, zero = np.full(d, ONE), np.full(d, ZERO)
+    slots = [f"{name}.{part}" for name in names for part in ("gain", "bias")]
+    if len(vectors) == len(slots):
+        for order in itertools.permutations(vectors):
+            yield dict(zip(slots, order, strict=True)), ""
+    elif len(vectors) == len(names):
+        for order in itertools.permutations(vectors):
+            gains = {f"{name}.gain": v for name, v in zip(names, order, strict=True)}
+            yield gains | {f"{name}.bias": zero for name in names}, "norm_bias_missing"
+        if len(names) == 2:
+            for gain, bias in itertools.permutations(vectors):
+                yield {slot: (gain if slot.endswith("gain") else bias) for slot in slots}, "norm_shared"
+    elif not vectors:
+        yield {slot: (one if slot.endswith("gain") else zero) for slot in slots}, "norm_without_affine"
+
+
+def model(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Reading, str]]:
+    """Readings of GPT's own tensors as tok, pos, head and the final norm, each with the mistake that it implies."""
+    tensors = positions(shapes)
+    matrices = [_trim(value) for _, value in tensors if _trim(value).ndim == 2]
+    vectors = [(name, value) for name, value in tensors if _trim(value).ndim < 2]
+    tables = [m if m.shape == (V, d) else m.T for m in matrices if m.shape in ((V, d), (d, V))]
+    places = [m if m.shape == (T_max, d) else m.T for m in matrices if m.shape in ((T_max, d), (d, T_max))]
+    places = places or [np.full((T_max, d), ZERO)]
+    bias = next(({"head.bias": value.reshape(-1)} for _, value in vectors if value.size == V), {})
+    for tok, head in [*itertools.permutations(tables, 2), *((t, t) for t in tables[:1] if len(tables) == 1)]:
+        for pos in places:
+            for norm, implied in norms([v for v in vectors if v[1].size == d], d, ["ln_f"]):
+                yield {"tok": tok, "pos": pos, "head": head.T} | norm | bias, implied
+
+
+# --- attention, in detail ---------------------------------------------------------------------------------------------
+
+
+def _split_output(matrices: Tensors, d: int, H: int) -> Iterator[tuple[Tensors, Tensors]]:
+    """Which of the matrices make queries, keys and values, and which the output projection."""
+    count = len(matrices)
+    last_first = sorted(range(count), key=lambda i: ("o" not in matrices[i][0], -i))
+    for i in last_first:  # one matrix of d^2 (or H d^2, with heads of full width)
+        if matrices[i][1].size in (d * d, H * d * d):
+            yield [m for j, m in enumerate(matrices) if j != i], [matrices[i]]
+    if count == 4 * H:  # one slice for each head
+        for start in (3 * H, 0):
+            yield [m for j, m in enumerate(matrices) if not start <= j < start + H], matrices[start : start + H]
+        for start in range(4):
+            yield [m for j, m in enumerate(matrices) if j % 4 != start], matrices[start::4]
+
+
+def _roles(inner: Tensors, d: int, H: int) -> Iterator[list[np.ndarray]]:
+    """Readings of the tensors that are not the output projection as [q, k, v]."""
+    values = [_trim(value) for _, value in inner]
+    for three in _threes(values, d, H):
+        for order in itertools.permutations(range(3)):
+            yield [three[i] for i in order]
+
+
+def _threes(values: list[np.ndarray], d: int, H: int) -> Iterator[list[np.ndarray]]:
+    """Readings as three arrays (H, d, d_head), in the order in which they are kept."""
+    if len(values) == 1 and values[0].size == 3 * d * d:  # fused
+        yield from _fused(values[0], d, H)
+    elif len(values) == 3 and all(v.size == d * d for v in values):  # one for each role
+        for ways in zip(*(list(_heads(v, d, H)) for v in values), strict=False):
+            yield list(ways)
+    elif len(values) == 3:  # one small matrix for all heads, of one role or of all
+        small = [_oriented(v, d) for v in values]
+        repeated = [[np.repeat(v[None], H, 0)] if v.size * H == d * d else [] for v in small]
+        full = [list(_heads(v, d, H)) if v.size == d * d else [] for v in values]
+        for ways in itertools.product(*(r or f for r, f in zip(repeated, full, strict=True))):
+            yield list(ways)
+    elif len(values) == 3 * H:  # each head its own three
+        heads = [_oriented(v, d) for v in values]
+        if len({h.shape for h in heads}) == 1:
+            yield [np.stack(heads[i::3]) for i in range(3)]
+            yield [np.stack(heads[i * H : (i + 1) * H]) for i in range(3)]
+    elif len(values) == H:  # each head a fused one
+        per_head = [_oriented(v, d) for v in values]
+        if all(h.shape == (d, 3 * d // H) for h in per_head):
+            parts = [np.split(h, 3, axis=1) for h in per_head]
+            yield [np.stack([part[i] for part in parts]) for i in range(3)]
+
+
+def _fused(value: np.ndarray, d: int, H: int) -> Iterator[list[np.ndarray]]:
+    dh = d // H
+    if value.ndim == 2 and sorted(value.shape) == sorted((d, 3 * d)):
+        wide = value.T if value.shape == (3 * d, d) else value  # (d, 3d)
+        for order in itertools.permutations((("r", 3), ("h", H), ("k", dh))):
+            parted = wide.reshape(d, *(size for _, size in order))
+            letters = "".join(letter for letter, _ in order)
+            yield list(np.einsum(f"d{letters}->rhdk", parted))
+    for axis, size in enumerate(value.shape):
+        if size == 3 and value.ndim >= 3:
+            parts = [np.take(value, i, axis) for i in range(3)]
+            yield from ([*ways] for ways in zip(*(list(_heads(p, d, H)) for p in parts), strict=False))
+
+
+def _heads(value: np.ndarray, d: int, H: int) -> Iterator[np.ndarray]:
+    """Readings of one role's tensor, d^2 entries, as (H, d, d_head)."""
+    dh = d // H
+    if value.shape == (d, d):
+        for wide in (value.T, value):  # nn.Linear keeps (out, in)
+            yield wide.reshape(d, H, dh).transpose(1, 0, 2)
+            yield wide.reshape(d, dh, H).transpose(2, 0, 1)
+    elif value.ndim == 3 and sorted(value.shape) == sorted((H, d, dh)):
+        for axes in itertools.permutations(range(3)):
+            if value.transpose(axes).shape == (H, d, dh):
+                yield value.transpose(axes)
+
+
+def _outputs(out: Tensors, d: int, H: int) -> Iterator[np.ndarray]:
+    """Readings of the output projection as (H, d_head, d)."""
+    values = [_trim(value) for _, value in out]
+    if len(values) == H and H > 1:
+        slices = [v if v.shape == (d // H, d) else v.T for v in values]
+        yield np.stack(slices)
+    elif H > 1 and values[0].size == H * d * d:  # heads of full width
+        yield (values[0].T if values[0].shape == (d, H * d) else values[0]).reshape(H, d, d)
+    else:
+        for turned in _heads(values[0].T if values[0].ndim == 2 else values[0], d, H):
+            yield turned.transpose(0, 2, 1)
+
+
+def _oriented(value: np.ndarray, d: int) -> np.ndarray:
+    """A matrix with a side of d, that side first."""
+    return value.T if value.ndim == 2 and value.shape[0] != d else value
+
+
+def _with_biases(reading: Reading, vectors: list[np.ndarray], d: int, H: int) -> Iterator[Reading]:
+    """The reading with the vectors as biases: of the projection alone, or also of queries, keys and values."""
+    dh = d // H
+    if len(vectors) <= 1:
+        yield reading | ({"o.bias": vectors[0]} if vectors and vectors[0].size == d else {})
+        return
+    flat = np.concatenate(vectors)
+    if flat.size != 4 * d:
+        return
+    if len(vectors) == 2:  # fused, and the projection's
+        fused = max(vectors, key=len)
+        threes = fused.reshape(3, H, dh)
+        rest = min(vectors, key=len)
+    elif len(vectors) == 4:
+        threes, rest = np.stack(vectors[:3]).reshape(3, H, dh), vectors[3]
+    else:
+        threes, rest = np.stack(vectors[:-1]).reshape(H, 3, dh).swapaxes(0, 1), vectors[-1]
+    for order in itertools.permutations(range(3)):
+        biases = {f"{role}.bias": threes[i] for role, i in zip(ROLES, order, strict=True)}
+        yield reading | biases | {"o.bias": rest}

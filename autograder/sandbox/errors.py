@@ -1,0 +1,49 @@
+"""How a call on the student's side can fail to end in a value: nobody's fault but the submission's."""
+
+from __future__ import annotations
+
+from autograder.sandbox.process import Remote
+
+
+class StudentError(Exception):
+    """A call on the student's side did not end in a value. ``call`` names it as a student would."""
+
+    def __init__(self, call: str, text: str) -> None:
+        super().__init__(text)
+        self.call = call
+
+
+class Absent(StudentError):
+    """A file or a definition that the submission does not have."""
+
+    def __init__(self, name: str, call: str, text: str) -> None:
+        super().__init__(call, text)
+        self.name = name
+
+
+class Broken(Absent):
+    """A definition that is there, but did not go through when the file was loaded."""
+
+    def __init__(self, name: str, file: str, remote: Remote) -> None:
+        super().__init__(name, file, f"{name} could not be loaded from {file}")
+        self.remote = remote
+
+
+class Unwritten(Absent):
+    """A definition that still raises NotImplementedError, as its stub does."""
+
+
+class Raised(StudentError):
+    """The student's code raised an exception."""
+
+    def __init__(self, call: str, remote: Remote) -> None:
+        super().__init__(call, f"{remote.type}: {remote.text}" if remote.text else remote.type)
+        self.remote = remote
+
+
+class Crashed(StudentError):
+    """The student's process ended, or sent what is no answer."""
+
+
+class OutOfTime(StudentError):
+    """The call, or the submission as a whole, used up its time."""
