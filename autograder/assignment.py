@@ -65,10 +65,10 @@ ASSIGNMENT = Assignment(
     ),
     alphabet="\n !$&',-.3:;?" + string.ascii_uppercase + string.ascii_lowercase,
     contract=(
-        Definition("MultiHeadAttention", "gpt", "5.1", "H heads side by side, joined, then one output projection"),
+        Definition("MultiHeadAttention", "gpt", "5.1", "H heads side by side, then one projection"),
         Definition("MLP", "gpt", "5.2", "two nn.Linear with a GELU between them"),
-        Definition("Block", "gpt", "5.3", "attention and MLP, each reading through its own LayerNorm and adding to x"),
-        Definition("GPT", "gpt", "5.3", "embeddings, L blocks, a final LayerNorm and the unembedding"),
+        Definition("Block", "gpt", "5.3", "attention and MLP, each with a LayerNorm, adding to x"),
+        Definition("GPT", "gpt", "5.3", "embeddings, L blocks, LayerNorm, unembedding"),
         Definition("shape_table", "gpt", "5.4 (4)", "a list of (stage, shape) for one forward pass"),
         Definition("parameter_count", "paper", "paper 2", "your formula for the number of parameters, part by part"),
         Definition("parameter_shares", "paper", "5.4 (1)", "the same as percentages of the total"),

@@ -91,12 +91,13 @@ def schema() -> None:
 def write_whole(path: Path, text: str) -> None:
     """``text`` into ``path``, all of it or nothing: a reader never sees half a file."""
     try:
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.absolute().parent, delete=False) as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
+        with tempfile.TemporaryDirectory(prefix=".autograder-", dir=path.absolute().parent) as folder:
+            whole = Path(folder) / "whole"
+            with whole.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(whole, path)
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}; choose a place that can be written to") from None
 

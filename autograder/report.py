@@ -98,7 +98,7 @@ class Report(_Data):
     criteria: tuple[CriterionFacts, ...]
     checks: tuple[Verdict, ...]
     unwritten: tuple[Unwritten, ...]
-    remarks: tuple[str, ...]  # what went wrong beside the checks
+    remarks: tuple[str, ...] = ()  # what went wrong beside the checks
     output: str
     timing: Timing
 

@@ -6,9 +6,10 @@ Read from ``rubric.toml`` and validated whole; a mistake in it is reported with 
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,6 +17,7 @@ from autograder.assignment import ASSIGNMENT, Assignment
 from autograder.oracle import ledger
 
 PATH = Path(__file__).with_name("rubric.toml")
+ROW = "[[criterion.check]]"
 
 
 class RubricError(Exception):
@@ -23,7 +25,7 @@ class RubricError(Exception):
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class Check(_Strict):
@@ -64,53 +66,60 @@ class Rubric(_Strict):
 
 def load(path: Path = PATH, assignment: Assignment = ASSIGNMENT) -> Rubric:
     """The rubric in ``path``, with the course's figures in its titles. Raises RubricError."""
-    text = path.read_text("utf-8")
     try:
+        text = path.read_text("utf-8")
         raw = tomllib.loads(text)
+    except OSError as error:
+        raise RubricError(f"{path}: {error.strerror}; the rubric belongs there") from None
+    except UnicodeDecodeError:
+        raise RubricError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        raise RubricError(f"{path}: {error}; mend the TOML there") from None
+        place = re.search(r"at line (\d+)", str(error))
+        line = int(place[1]) if place else len(text.splitlines())
+        raise RubricError(f"{path}:{line}: {error}; mend the TOML there") from None
+    # The TOML reader keeps no line numbers, but it keeps the order of the entries.
+    lines = text.splitlines()
+    starts = {kind: [n for n, line in enumerate(lines, 1) if line.strip() == kind] for kind in ("[[criterion]]", ROW)}
     figures = assignment.course.arguments() | {"total": ledger.total(assignment.course)}
+    known = {"total", "criterion"}
+    stray = next((n for n, line in enumerate(lines, 1) for key in set(raw) - known if key in line), 0)
+    if set(raw) - known:
+        raise RubricError(f"{path}:{stray}: {', '.join(set(raw) - known)}: unknown; there are total and [[criterion]]")
+    rows, criteria, seen = iter(starts[ROW]), [], set()
+    for start, entry in zip(starts["[[criterion]]"], raw.get("criterion", []), strict=False):
+        checks = []
+        criterion = str(entry.get("id", ""))
+        if criterion in seen:
+            raise RubricError(f"{path}:{start}: {criterion} is there twice; remove one")
+        seen.add(criterion)
+        for row in entry.pop("check", []):
+            place_of_row = f"{path}:{next(rows)}"
+            checks.append(_entry(Check, place_of_row, row, figures, criterion))
+            if checks[-1].id in seen:
+                raise RubricError(f"{place_of_row}: {checks[-1].id} is there twice; remove one")
+            seen.add(checks[-1].id)
+        criteria.append(_entry(Criterion, f"{path}:{start}", entry | {"checks": tuple(checks)}, figures))
+    line = next((n for n, words in enumerate(lines, 1) if words.startswith("total")), 1)
+    points = sum(criterion.points for criterion in criteria if not criterion.bonus)
+    if raw.get("total") != points:
+        raise RubricError(f"{path}:{line}: total is {raw.get('total')}, but the points sum to {points}; change one")
+    return Rubric(total=points, criteria=tuple(criteria), version=hashlib.sha256(text.encode()).hexdigest()[:12])
+
+
+Entry = TypeVar("Entry", Check, Criterion)
+
+
+def _entry(
+    kind: type[Entry], place: str, row: dict[str, Any], figures: dict[str, int], criterion: str | None = None
+) -> Entry:
+    """One entry, validated. Raises RubricError with the place and what is wrong there."""
     try:
-        criteria = tuple(_criterion(entry, figures) for entry in raw.get("criterion", []))
-        rubric = Rubric(
-            total=raw.get("total", -1), criteria=criteria, version=hashlib.sha256(text.encode()).hexdigest()[:12]
-        )
+        title = str(row["title"]).format(**figures)
+        own = {"id": f"{criterion}.{row['id']}", "criterion": criterion} if criterion is not None else {"id": row["id"]}
+        return kind.model_validate(row | own | {"title": title})
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise RubricError(f"{path}:{_line(text, str(first['loc'][-1]))}: {where}: {first['msg']}") from None
-    except (KeyError, AttributeError, TypeError, ValueError) as error:
-        raise RubricError(
-            f"{path}: an entry is not as it should be ({error}); compare it with its neighbours"
-        ) from None
-    _consistent(rubric, path, text)
-    return rubric
-
-
-def _criterion(entry: dict[str, Any], figures: dict[str, int]) -> Criterion:
-    checks = []
-    for row in entry.pop("check", []):
-        identity = f"{entry['id']}.{row.pop('id')}"
-        title = str(row.pop("title")).format(**figures)
-        checks.append(Check(id=identity, criterion=entry["id"], title=title, **row))
-    return Criterion(checks=tuple(checks), **entry)
-
-
-def _consistent(rubric: Rubric, path: Path, text: str) -> None:
-    seen: set[str] = set()
-    for identity in [*(c.id for c in rubric.criteria), *(c.id for c in rubric.checks)]:
-        if identity in seen:
-            raise RubricError(f"{path}:{_line(text, identity.split('.')[-1])}: {identity} is there twice; remove one")
-        seen.add(identity)
-    points = sum(criterion.points for criterion in rubric.criteria if not criterion.bonus)
-    if points != rubric.total:
-        line = _line(text, "total")
-        raise RubricError(f"{path}:{line}: total is {rubric.total}, but the points sum to {points}; change one of them")
-
-
-def _line(text: str, word: str) -> int:
-    """The first line that mentions ``word`` as a key or a quoted value, or the first line of all."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith(f"{word} ") or f'"{word}"' in line:
-            return number
-    return 1
+        raise RubricError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except (KeyError, IndexError, ValueError) as error:
+        what = f"{error} is missing, or no figure of the course" if isinstance(error, KeyError) else str(error)
+        raise RubricError(f"{place}: {what}; compare the entry with its neighbours") from None

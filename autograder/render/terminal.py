@@ -41,7 +41,8 @@ def show(report: Report, console: Console) -> None:
     """Print ``report``, without the blanks that fill up lines."""
     with console.capture() as capture:
         _show(report, console, min(console.width, WIDTH))
-    console.file.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
+    text = "".join(f"{line.rstrip()}\n" for line in capture.get().split("\n")).rstrip("\n") + "\n"
+    console.file.write(text.encode(console.encoding, "replace").decode(console.encoding))
 
 
 def _show(report: Report, console: Console, width: int) -> None:
@@ -52,7 +53,8 @@ def _show(report: Report, console: Console, width: int) -> None:
             Text.assemble(("Note: ", "bold yellow"), remark, " What else the file defines is graded."), width=width
         )
         console.print()
-    if all(check.status in ("missing", "blocked", "skipped") for check in report.checks):
+    begun = any(check.status not in ("missing", "blocked", "skipped") for check in report.checks)
+    if not begun and report.unwritten:
         _first_steps(report, console, width)
         return
     told: dict[str, str] = {}

@@ -128,7 +128,10 @@ class Zygote:
             os.killpg(pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        self._socket.sendall(b"+" + wire.encode({"do": "reap", "pid": pid}))
+        try:
+            self._socket.sendall(b"+" + wire.encode({"do": "reap", "pid": pid}))
+        except OSError as error:
+            raise SandboxError(f"the zygote is gone: {error}{self._last_words()}") from None
         return self._receive(GRACE)
 
     def close(self) -> None:
@@ -206,7 +209,8 @@ class Process:
             raise Died("its process has already ended")
         nonce = secrets.token_hex(8)
         answer = self._exchange(wire.encode((nonce, operation, arguments)), cpu, wall)
-        if not isinstance(answer, dict) or answer.get("nonce") != nonce:
+        echo = answer.get("nonce") if isinstance(answer, dict) else None
+        if not isinstance(echo, str) or echo != nonce:
             self._fail("it answered something that was not asked")
         if "raised" in answer:
             raise RaisedRemotely(described(answer["raised"]))
@@ -292,7 +296,7 @@ def described(raised: Any) -> Remote:
         frames = tuple((str(file), int(line), str(where), str(text)) for file, line, where, text in raised["frames"])
         kinds = tuple(map(str, raised["kinds"]))
         return Remote(str(raised["type"]), str(raised["text"]), str(raised["name"]), kinds, frames)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError):
         return Remote("Exception", "", "", (), ())
 
 

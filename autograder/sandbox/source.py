@@ -13,6 +13,7 @@ import importlib.machinery
 import importlib.util
 import linecache
 import re
+import sys
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,9 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if path is None and f"{fullname}.py" in self.files:
+        # A file named like a module of Python is none: libraries that are loaded later must find their own.
+        own = f"{fullname}.py" in self.files and fullname not in sys.stdlib_module_names
+        if path is None and own:
             return importlib.util.spec_from_loader(fullname, self, origin=f"{fullname}.py")
         return None
 
@@ -48,7 +51,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__file__ = name
         troubles = self.troubles.setdefault(module.__name__, [])
         source = self.files[name]
-        linecache.cache[name] = (len(source), None, _text(source).splitlines(keepends=True), name)
+        linecache.cache[name] = (len(source), None, _lines(_text(source)), name)
         for names, code in _statements(source, name):
             try:
                 if isinstance(code, SyntaxError):
@@ -92,6 +95,11 @@ def _text(source: bytes) -> str:
         return importlib.util.decode_source(source)
     except (SyntaxError, UnicodeDecodeError):
         return source.decode("utf-8", "replace")
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as Python counts them: str.splitlines would also break at form feeds and the like."""
+    return [f"{line}\n" for line in text.split("\n")]
 
 
 def _statements(source: bytes, name: str) -> Iterator[tuple[tuple[str, ...], types.CodeType | SyntaxError]]:
@@ -138,7 +146,7 @@ def _pieces(source: bytes) -> Iterator[str]:
     else:
         yield text
         return
-    lines = text.splitlines(keepends=True)
+    lines = _lines(text)
     starts = [i for i, line in enumerate(lines) if line[:1].strip() and line[0] not in "#)]}"]
     ends = [*starts[1:], len(lines)]
     at = 0

@@ -7,15 +7,17 @@ load, a call that ran into its limit) is remembered for the whole submission, so
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote, described
+from autograder.sandbox.wire import clean
 
+Answer = TypeVar("Answer")
 CALLED = {"__call__": "forward"}
 
 
@@ -100,27 +102,20 @@ class Student:
         self._objects += 1
         number = self._objects
         sizes = ", ".join(f"{key}={value}" for key, value in arguments.items())
-        claim = self._call(
+        given = {"number": number, "module": "gpt", "name": name, "arguments": dict(arguments), "seed": seed}
+        parameters, methods, is_module = self._call(
             f"{name}({sizes})" + (" by itself" if apart else ""),
             f"{name}.__init__",
             "build",
-            {
-                "number": number,
-                "module": "gpt",
-                "name": name,
-                "arguments": dict(arguments),
-                "seed": seed,
-                "double": double,
-            },
+            given | {"double": double},
+            _claimed,
         )
-        parameters = tuple(Parameter(p["name"], tuple(p["shape"]), p["grad"], p["owner"]) for p in claim["parameters"])
-        methods = frozenset(map(str, claim["methods"]))
-        return Module(self, self._process, number, name, parameters, methods, bool(claim["module"]))
+        return Module(self, self._process, number, name, parameters, methods, is_module)
 
     def accepts(self, name: str, argument: str) -> bool:
         """Whether the constructor of a class of gpt.py has a parameter of that name."""
         self.require(name, "gpt")
-        return bool(self._call(name, name, "accepts", {"module": "gpt", "name": name, "argument": argument}))
+        return self._call(name, name, "accepts", {"module": "gpt", "name": name, "argument": argument}, bool)
 
     def stand_in(self, probes: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
         """From now on, in this handle's process, the classes in ``probes`` compute x @ matrix.
@@ -133,7 +128,7 @@ class Student:
 
     def probed(self) -> dict[str, int]:
         """How often each stand-in was called since the last time."""
-        return dict(self._call("stand-ins", "stand-in", "probed", {}))
+        return self._call("stand-ins", "stand-in", "probed", {}, dict)
 
     def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
         """What a function of a file returns; a ``Module`` among the arguments stands for the object itself."""
@@ -161,7 +156,7 @@ class Student:
     @property
     def output(self) -> str:
         """What the submission printed, as far as it is kept."""
-        return bytes(self._record.output).decode("utf-8", "replace")
+        return clean(bytes(self._record.output).decode("utf-8", "replace"), self._zygote.limits.output)
 
     @property
     def troubles(self) -> list[tuple[str, Remote]]:
@@ -193,20 +188,22 @@ class Student:
         if self._process is not None and module in self._loaded:
             return
         try:
-            loaded = self._call(f"{module}.py", module, "load", {"module": module})
+            found = self._call(f"{module}.py", module, "load", {"module": module}, _loaded)
         except StudentError as error:
             self._record.for_good[module] = error
             raise
-        self._record.defined[module] = {
-            str(name): (int(line), tuple(map(str, stubs))) for name, (line, stubs) in loaded["defined"].items()
-        }
-        self._record.troubles[module] = [
-            (tuple(map(str, trouble["names"])), described(trouble["raised"])) for trouble in loaded["troubles"]
-        ]
+        self._record.defined[module], self._record.troubles[module] = found
         self._loaded.add(module)
 
-    def _call(self, call: str, kind: str, operation: str, arguments: dict[str, Any]) -> Any:
-        """One call within its limits; every way to fail becomes a StudentError."""
+    def _call(
+        self,
+        call: str,
+        kind: str,
+        operation: str,
+        arguments: dict[str, Any],
+        read: Callable[[Any], Answer] = lambda answer: answer,
+    ) -> Answer:
+        """One call within its limits, its answer as ``read`` takes it; every way to fail becomes a StudentError."""
         record, limits = self._record, self._zygote.limits
         if call in record.for_good:
             raise record.for_good[call]
@@ -219,7 +216,7 @@ class Student:
         process = self._ensure()
         before = process.cpu
         try:
-            return process.call(operation, arguments, cpu, cpu * limits.wall_factor)
+            answer = process.call(operation, arguments, cpu, cpu * limits.wall_factor)
         except TimedOut as error:
             record.slow.add(kind)
             record.for_good[call] = OutOfTime(call, f"no result after {error.limit:g} s of {error.clock}")
@@ -232,6 +229,10 @@ class Student:
             record.cpu += max(0.0, process.cpu - before)
             if not process.alive:
                 self.close()
+        try:
+            return read(answer)
+        except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
+            raise Crashed(call, "the Python process sent what is no answer") from None
 
     def _ensure(self) -> Process:
         if self._process is None:
@@ -303,7 +304,8 @@ class Module:
         """
         self._same_process()
         given = {"number": self.number, "name": name, "matrix": matrix, "d": d, "count": count}
-        paths = tuple(f"{path}." for path in self._student._call(self.name, "stand-in", "stand_in_children", given))
+        found = self._student._call(self.name, "stand-in", "stand_in_children", given, list)
+        paths = tuple(f"{path}." for path in found)
         self.parameters = tuple(p.held_by(name) if p.name.startswith(paths) else p for p in self.parameters)
         return bool(paths)
 
@@ -312,26 +314,26 @@ class Module:
         self._same_process()
         call = f"the gradients of {self.name}"
         given = {"number": self.number, "idx": idx, "targets": targets}
-        return dict(self._student._call(call, f"{self.name}.forward", "gradients", given))
+        return self._student._call(call, f"{self.name}.forward", "gradients", given, dict)
 
     def train(self, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> dict[str, Any]:
         """The losses of up to ``steps`` steps of Adam on one batch, and what the model returns for idx afterwards."""
         self._same_process()
         given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
-        return dict(self._student._call(f"training {self.name}", f"{self.name}.forward", "train", given))
+        return self._student._call(f"training {self.name}", f"{self.name}.forward", "train", given, dict)
 
     def trace(self, idx: np.ndarray) -> dict[str, Any]:
         """What the model returns for ``idx``, and the shapes that hooks see come out of its Blocks."""
         self._same_process()
         call = f"{self.name}.forward({_shown(idx)})"
-        return dict(self._student._call(call, f"{self.name}.forward", "trace", {"number": self.number, "idx": idx}))
+        return self._student._call(call, f"{self.name}.forward", "trace", {"number": self.number, "idx": idx}, dict)
 
     def inputs_during(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
         """What the model is given, call by call, while its method ``name``, or else the function of gpt.py, runs."""
         self._same_process()
         where = "" if name in self.methods else "gpt"
         given = {"number": self.number, "module": where, "function": name, "arguments": list(arguments), "seed": seed}
-        seen = self._student._call(f"{self.name}.{name} under watch", f"{self.name}.{name}", "spy", given)
+        seen = self._student._call(f"{self.name}.{name} under watch", f"{self.name}.{name}", "spy", given, list)
         return [idx for idx in seen if isinstance(idx, np.ndarray)]
 
     def push(self, weights: Mapping[str, np.ndarray]) -> None:
@@ -344,12 +346,32 @@ class Module:
     def pull(self) -> dict[str, np.ndarray]:
         """The values of all parameters, as the module claims them."""
         self._same_process()
-        pulled = self._student._call(f"{self.name} parameters", self.name, "pull", {"number": self.number})
-        return dict(pulled)
+        call = f"{self.name} parameters"
+        return self._student._call(call, self.name, "pull", {"number": self.number}, _arrays)
 
     def _same_process(self) -> None:
         if self._process is not self._student._process:
             raise Crashed(self.name, f"the Python process died in an earlier call, and the {self.name} with it")
+
+
+# --- answers, which are claims --------------------------------------------------------------------------------------
+
+
+def _claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
+    parameters = tuple(
+        Parameter(str(p["name"]), tuple(map(int, p["shape"])), bool(p["grad"]), str(p["owner"]))
+        for p in answer["parameters"]
+    )
+    return parameters, frozenset(map(str, answer["methods"])), bool(answer["module"])
+
+
+def _loaded(answer: Any) -> tuple[dict[str, tuple[int, tuple[str, ...]]], list[tuple[tuple[str, ...], Remote]]]:
+    defined = {str(name): (int(line), tuple(map(str, stubs))) for name, (line, stubs) in answer["defined"].items()}
+    return defined, [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
+
+
+def _arrays(answer: Any) -> dict[str, np.ndarray]:
+    return {str(name): value for name, value in answer.items() if isinstance(value, np.ndarray)}
 
 
 def _shown(value: Any) -> str:

@@ -29,6 +29,7 @@ PLAIN = (nn.Module, object)  # classes whose methods are nobody's own
 def main(channel: int, request: dict[str, Any]) -> None:
     """Serve calls on ``channel``; ``request`` brings the limits and the folder to live in."""
     os.chdir(request["scratch"])
+    os.environ["HOME"] = os.environ["TMPDIR"] = request["scratch"]
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     held = confine.confine(confine.Limits(**request["limits"]))
