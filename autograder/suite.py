@@ -25,13 +25,15 @@ from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes, raised, tell
 from autograder.report import Report, Verdict
 from autograder.rubric import Check, Rubric
-from autograder.sandbox.errors import Raised, StudentError
+from autograder.sandbox.errors import Absent, Raised, StudentError
 from autograder.sandbox.process import Zygote
 from autograder.sandbox.student import Student
+from autograder.sandbox.wire import clean
 from autograder.submission import Submission
 
 CHECKS = Path(__file__).with_name("checks")
 PUBLIC_SECRET = b"public"
+MESSAGE = 900  # characters: student text in it may be long
 
 # A grading run is not a test session of this machine: none of its plugins, caches or captures takes part.
 OPTIONS = (
@@ -147,10 +149,10 @@ class Suite:
         if isinstance(error, Failed):
             diagnosis = tuple(reports.Diagnosis(mistake=name, sentence=sentence) for name, sentence in error.diagnosis)
             score = row.points / 2 if error.status == "partial" else 0
-            return make(status=error.status, score=score, message=str(error), diagnosis=diagnosis)
+            return make(status=error.status, score=score, message=clean(str(error), MESSAGE), diagnosis=diagnosis)
         if isinstance(error, StudentError):
             told = tell(error, needs)
-            return make(status=told.status, score=0, message=told.message)
+            return make(status=told.status, score=0, message=clean(told.message, MESSAGE))
         return make(status="error", score=0, message=f"The grader failed here: {type(error).__name__}: {error}")
 
     def absent(self, row: Check, reason: str) -> Verdict:
@@ -249,6 +251,8 @@ def _unwritten(student: Student) -> Iterator[reports.Unwritten]:
             continue
         try:
             found = student.written(entry.name, entry.module)
+        except Absent:
+            found = None  # not even the file is there
         except StudentError:
             continue  # the file does not load: the verdicts say why
         if found is None or found[1]:

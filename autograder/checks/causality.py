@@ -14,6 +14,7 @@ import pytest
 from autograder.assignment import Assignment, Dims
 from autograder.checks import ladder
 from autograder.outcome import Failed, Notes
+from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Module, Student
 
 pytestmark = pytest.mark.needs("GPT")
@@ -110,7 +111,10 @@ def test_full_model(
     notes: Notes,
 ) -> None:
     model.push(weights)
-    matrix = influence(model, tokens[0], assignment.course.V)
+    try:
+        matrix = influence(model, tokens[0], assignment.course.V)
+    except (Failed, StudentError):
+        matrix = np.zeros((assignment.course.T_max, assignment.course.T_max))  # a picture decides nothing
     notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=sides.starts[:4])
     leaks = [(float(sides.moved(row)[:start].max()), row, start) for row, start in enumerate(sides.starts[:4])]
     worst, row, start = max(leaks)

@@ -189,10 +189,8 @@ def probabilities(model: Module, n: Dims, context: np.ndarray) -> np.ndarray:
     """(B, T) -> (B, T, V), or (B, 1, V) where only the last position is returned: softmax of the logits."""
     B, T = context.shape
     output = model(context)
-    try:
-        logits = ladder.logits(output, (B, T, n.V))
-    except Failed:
-        logits = ladder.logits(output, (B, 1, n.V))
+    last_only = isinstance(output, np.ndarray) and output.shape == (B, 1, n.V)
+    logits = ladder.logits(output, (B, 1 if last_only else T, n.V))
     exp = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
     return np.asarray(exp / exp.sum(-1, keepdims=True))
 

@@ -115,6 +115,7 @@ def on_text(model: Module, assignment: Assignment) -> dict[str, float]:
 
 def spreads(model: Module) -> dict[int, list[float]]:
     """Standard deviations of the model's matrices in ascending order, by their number of entries."""
+    ladder.affordable(model)
     found: dict[int, list[float]] = {}
     for values in model.pull().values():
         if values.ndim >= 2:

@@ -10,6 +10,8 @@ from autograder.outcome import Failed
 from autograder.sandbox.student import Module
 from autograder.sandbox.wire import Opaque
 
+MOST = 6_000_000  # parameters, seven times those of the course's model
+
 
 def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     """``output`` as it should be: a tensor, of ``shape``, floating point, finite; raises Failed at the first no."""
@@ -47,7 +49,9 @@ def number(value: Any) -> float | None:
     """A plain number, also where it came as an array of one element; else None."""
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    return float(value) if abs(value) < 1e300 or isinstance(value, float) else None
 
 
 def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -56,12 +60,21 @@ def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndar
     Vectors are biases or gains, which nothing tells apart here: they get entries of either sign and of size 0.5 to
     1.5, since a gain near 0 would hide what it scales.
     """
+    affordable(model)
     vectors = {
         p.name: (rng.uniform(0.5, 1.5, p.shape) * rng.choice([-1.0, 1.0], p.shape)).astype(np.float32)
         for p in model.parameters
-        if p.grad and len(p.shape) < 2
+        if p.grad and not p.is_matrix
     }
     return vectors | random_matrices(model, rng, 1.5)
+
+
+def affordable(module: Module) -> None:
+    """Raise Failed where a module has far too many parameters to send values for them."""
+    if module.numel > MOST:
+        raise Failed(
+            f"The {module.name} has {module.numel:,} parameters, too many to be looked at.", "Which size is wrong?"
+        )
 
 
 def random_matrices(model: Module, rng: np.random.Generator, size: float) -> dict[str, np.ndarray]:
@@ -69,8 +82,9 @@ def random_matrices(model: Module, rng: np.random.Generator, size: float) -> dic
 
     With gains of 1 and biases of 0, the logits then have a standard deviation of about ``size``.
     """
+    affordable(model)
     return {
         p.name: rng.standard_normal(p.shape, np.float32) * np.float32(size / np.sqrt(p.shape[-1]))
         for p in model.parameters
-        if p.grad and len(p.shape) >= 2
+        if p.grad and p.is_matrix
     }

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.checks import ladder, matching
+from autograder.oracle import mistakes
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.student import Student
@@ -32,12 +33,13 @@ def test_width(student: Student, notes: Notes) -> None:
     for d in (D, 10):
         module = student.build("MLP", {"d": d})
         sizes = sorted({size for p in module.parameters for size in p.shape} - {1})
-        entries = sum(p.size for p in module.parameters if len(p.shape) > 1)
+        entries = sum(p.size for p in module.parameters if p.is_matrix)
         if entries != 8 * d * d or 4 * d not in sizes:
             inner = entries / (2 * d)
             raise Failed(
                 f"The matrices of MLP({d}) have {entries:,} entries; 2 x {d} x {4 * d} = {8 * d * d:,} are expected.",
                 f"Is the inner width {inner:g} instead of 4d = {4 * d}?" if inner == int(inner) else "",
+                [("mlp_width", mistakes.named("mlp_width").sentence)],
             )
     notes.say("4d wide inside.")
 

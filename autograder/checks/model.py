@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from autograder.sandbox.student import Student
 pytestmark = pytest.mark.needs("GPT")
 
 B, T = 2, 7
+BLOCKS = 3  # of two, the last one alone and the first one alone look the same
 TRIAL = np.zeros((1, 2), np.int64)
 TRAINED = Dims(V=65, T_max=16, d=32, H=4, L=2)
 STEPS, RATE = 50, 1e-2
@@ -30,7 +32,7 @@ def judged(
 
     None where the blocks are no modules of their own.
     """
-    n = assignment.small
+    n = replace(assignment.small, L=BLOCKS)
     with student.fresh() as fresh:
         _, used = matching.with_stand_ins(fresh, "GPT", n.arguments(), {"Block": probe}, TRIAL)
         if not used:
@@ -69,7 +71,7 @@ def test_gradients(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    n = assignment.small
+    n = replace(assignment.small, L=BLOCKS)
     idx, targets = rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (B, T))
     with student.fresh() as fresh:
         module, _ = matching.with_stand_ins(fresh, "GPT", n.arguments(), {"Block": probe}, TRIAL)

@@ -32,18 +32,25 @@ def positions(shapes: Shapes) -> Tensors:
     return found
 
 
+def is_matrix(shape: Sequence[int]) -> bool:
+    """Whether a tensor of that shape is more than a vector; (1, 1, d) is none, the (1, d) of an nn.Linear is one."""
+    return len(shape) == 2 or sum(size > 1 for size in shape) > 1
+
+
 def _trim(value: np.ndarray) -> np.ndarray:
-    """Without the leading axes of size 1 of a table such as (1, T_max, d)."""
-    while value.ndim > 2 and value.shape[0] == 1:
-        value = value[0]
+    """A matrix or more, without the axes of size 1 that a batch or a convolution adds; a vector with one axis."""
+    if not is_matrix(value.shape):
+        return value.reshape(-1)
+    while value.ndim > 2 and 1 in value.shape:
+        value = value.squeeze(axis=value.shape.index(1))
     return value
 
 
 def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
     """Readings of a MultiHeadAttention's tensors as q, k, v (H, d, d_head), o (H, d_head, d) and biases."""
     tensors = positions(shapes)
-    matrices = [(name, value) for name, value in tensors if _trim(value).ndim >= 2]
-    vectors = [value.reshape(-1) for _, value in tensors if _trim(value).ndim < 2]
+    matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
+    vectors = [value.reshape(-1) for _, value in tensors if not is_matrix(value.shape)]
     for inner, out in _split_output(matrices, d, H):
         for qkv in _roles(inner, d, H):
             for o in _outputs(out, d, H):
@@ -73,7 +80,8 @@ def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
 
 def norms(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Reading, str]]:
     """Readings of vectors as the gains and biases of the norms ``names``, each with the mistake that it implies."""
-    vectors = [value.reshape(-1) for _, value in tensors if value.size == d]
+    few = [value.reshape(-1, d) for _, value in tensors if value.size % d == 0 and value.size <= 4 * d]
+    vectors = [row for rows in few for row in rows]  # gain and bias may be kept in one tensor
     one, zero = np.full(d, ONE), np.full(d, ZERO)
     slots = [f"{name}.{part}" for name in names for part in ("gain", "bias")]
     if len(vectors) == len(slots):
@@ -94,14 +102,15 @@ def model(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Reading,
     """Readings of GPT's own tensors as tok, pos, head and the final norm, each with the mistake that it implies."""
     tensors = positions(shapes)
     matrices = [_trim(value) for _, value in tensors if _trim(value).ndim == 2]
-    vectors = [(name, value) for name, value in tensors if _trim(value).ndim < 2]
+    vectors = [(name, value) for name, value in tensors if value.size <= 4 * d]
     tables = [m if m.shape == (V, d) else m.T for m in matrices if m.shape in ((V, d), (d, V))]
-    places = [m if m.shape == (T_max, d) else m.T for m in matrices if m.shape in ((T_max, d), (d, T_max))]
+    rows = {(size, d): size for size in (T_max, T_max + 1)} | {(d, size): size for size in (T_max, T_max + 1)}
+    places = [m if m.shape[1] == d else m.T for m in matrices if m.shape in rows]
     places = places or [np.full((T_max, d), ZERO)]
     bias = next(({"head.bias": value.reshape(-1)} for _, value in vectors if value.size == V), {})
     for tok, head in [*itertools.permutations(tables, 2), *((t, t) for t in tables[:1] if len(tables) == 1)]:
         for pos in places:
-            for norm, implied in norms([v for v in vectors if v[1].size == d], d, ["ln_f"]):
+            for norm, implied in norms([v for v in vectors if v[1].size != V], d, ["ln_f"]):
                 yield {"tok": tok, "pos": pos, "head": head.T} | norm | bias, implied
 
 
@@ -115,58 +124,93 @@ def _split_output(matrices: Tensors, d: int, H: int) -> Iterator[tuple[Tensors, 
     for i in last_first:  # one matrix of d^2 (or H d^2, with heads of full width)
         if matrices[i][1].size in (d * d, H * d * d):
             yield [m for j, m in enumerate(matrices) if j != i], [matrices[i]]
-    if count == 4 * H:  # one slice for each head
-        for start in (3 * H, 0):
-            yield [m for j, m in enumerate(matrices) if not start <= j < start + H], matrices[start : start + H]
-        for start in range(4):
-            yield [m for j, m in enumerate(matrices) if j % 4 != start], matrices[start::4]
+    runs = [range(count - H, count), range(H)] if count > H else []
+    each = count // H
+    if H > 1 and count % H == 0 and each > 1:  # a slice in each head, among the head's other matrices
+        runs += [range(i, count, each) for i in reversed(range(each))]
+    for run in runs:  # one slice for each head
+        if all(matrices[i][1].size * H == d * d for i in run):
+            yield [m for j, m in enumerate(matrices) if j not in run], [matrices[i] for i in run]
 
 
 def _roles(inner: Tensors, d: int, H: int) -> Iterator[list[np.ndarray]]:
     """Readings of the tensors that are not the output projection as [q, k, v]."""
-    values = [_trim(value) for _, value in inner]
-    for three in _threes(values, d, H):
+    for three in _threes([value for _, value in inner], d, H):
         for order in itertools.permutations(range(3)):
             yield [three[i] for i in order]
 
 
 def _threes(values: list[np.ndarray], d: int, H: int) -> Iterator[list[np.ndarray]]:
     """Readings as three arrays (H, d, d_head), in the order in which they are kept."""
-    if len(values) == 1 and values[0].size == 3 * d * d:  # fused
-        yield from _fused(values[0], d, H)
-    elif len(values) == 3 and all(v.size == d * d for v in values):  # one for each role
-        for ways in zip(*(list(_heads(v, d, H)) for v in values), strict=False):
-            yield list(ways)
-    elif len(values) == 3:  # one small matrix for all heads, of one role or of all
+    parts = [value.size / (d * d) for value in values]
+    if sum(parts) == 3 and all(part in (1, 2, 3) for part in parts):  # one tensor for one, two or all roles
+        ways = [list(_whole(value, d, H, int(part))) for value, part in zip(values, parts, strict=True)]
+        together = zip(*ways, strict=False) if len(set(parts)) == 1 else itertools.product(*ways)
+        for chosen in together:
+            yield [role for roles in chosen for role in roles]
+        return
+    if len(values) == 3:  # one small matrix for all heads, of one role or of all, or heads of full width
         small = [_oriented(v, d) for v in values]
         repeated = [[np.repeat(v[None], H, 0)] if v.size * H == d * d else [] for v in small]
         full = [list(_heads(v, d, H)) if v.size == d * d else [] for v in values]
-        for ways in itertools.product(*(r or f for r, f in zip(repeated, full, strict=True))):
-            yield list(ways)
-    elif len(values) == 3 * H:  # each head its own three
-        heads = [_oriented(v, d) for v in values]
-        if len({h.shape for h in heads}) == 1:
-            yield [np.stack(heads[i::3]) for i in range(3)]
-            yield [np.stack(heads[i * H : (i + 1) * H]) for i in range(3)]
-    elif len(values) == H:  # each head a fused one
-        per_head = [_oriented(v, d) for v in values]
-        if all(h.shape == (d, 3 * d // H) for h in per_head):
-            parts = [np.split(h, 3, axis=1) for h in per_head]
-            yield [np.stack([part[i] for part in parts]) for i in range(3)]
+        for chosen in itertools.product(*(r or f for r, f in zip(repeated, full, strict=True))):
+            yield list(chosen)
+    each, rest = divmod(len(values), H)
+    if rest or not 1 <= each <= 3:
+        return
+    by_head = [values[i * each : (i + 1) * each] for i in range(H)]
+    by_role = [values[i::H] for i in range(H)]
+    for heads in (by_head, by_role):  # each head its own: one tensor for all roles, or two, or three
+        options = [list(_one_head(head, d)) for head in heads]
+        for chosen in zip(*options, strict=False):
+            if (
+                all(len(three) == 3 for three in chosen)
+                and len({role.shape for three in chosen for role in three}) == 1
+            ):
+                yield [np.stack([three[i] for three in chosen]) for i in range(3)]
 
 
-def _fused(value: np.ndarray, d: int, H: int) -> Iterator[list[np.ndarray]]:
+def _whole(value: np.ndarray, d: int, H: int, count: int) -> Iterator[list[np.ndarray]]:
+    """Readings of a tensor that keeps ``count`` roles for all heads as that many arrays (H, d, d_head)."""
+    if count == 1:
+        yield from ([way] for way in _heads(value, d, H))
+        return
     dh = d // H
-    if value.ndim == 2 and sorted(value.shape) == sorted((d, 3 * d)):
-        wide = value.T if value.shape == (3 * d, d) else value  # (d, 3d)
-        for order in itertools.permutations((("r", 3), ("h", H), ("k", dh))):
+    if value.ndim == 2 and sorted(value.shape) == sorted((d, count * d)):
+        wide = value.T if value.shape == (count * d, d) else value  # (d, count d)
+        for order in itertools.permutations((("r", count), ("h", H), ("k", dh))):
             parted = wide.reshape(d, *(size for _, size in order))
-            letters = "".join(letter for letter, _ in order)
-            yield list(np.einsum(f"d{letters}->rhdk", parted))
+            yield list(np.einsum(f"d{''.join(letter for letter, _ in order)}->rhdk", parted))
+    if value.ndim == 3 and sorted(value.shape) == sorted((H, d, count * dh)):
+        for axes in itertools.permutations(range(3)):
+            turned = value.transpose(axes)
+            if turned.shape == (H, d, count * dh):
+                yield list(turned.reshape(H, d, count, dh).transpose(2, 0, 1, 3))
+                yield list(turned.reshape(H, d, dh, count).transpose(3, 0, 1, 2))
     for axis, size in enumerate(value.shape):
-        if size == 3 and value.ndim >= 3:
-            parts = [np.take(value, i, axis) for i in range(3)]
-            yield from ([*ways] for ways in zip(*(list(_heads(p, d, H)) for p in parts), strict=False))
+        if size == count and value.ndim >= 3:
+            parts = [list(_heads(np.take(value, i, axis), d, H)) for i in range(count)]
+            yield from ([*ways] for ways in zip(*parts, strict=False))
+
+
+def _one_head(values: list[np.ndarray], d: int) -> Iterator[list[np.ndarray]]:
+    """Readings of one head's tensors as arrays (d, d_head), three where they are all of its roles."""
+    total = sum(value.size for value in values)
+    dh, rest = divmod(total, 3 * d)
+    if rest or not dh:
+        return
+    for joined in (True, False):
+        found: list[np.ndarray] = []
+        for value in values:
+            count = value.size // (d * dh)
+            if value.ndim == 2:
+                wide = _oriented(value, d)  # (d, count d_head)
+                split = wide.reshape(d, count, dh) if joined else wide.reshape(d, dh, count).swapaxes(1, 2)
+                found += list(split.swapaxes(0, 1))
+            else:
+                axis = value.shape.index(count) if count in value.shape else 0
+                found += [_oriented(np.take(value, i, axis), d) for i in range(value.shape[axis])]
+        yield found
 
 
 def _heads(value: np.ndarray, d: int, H: int) -> Iterator[np.ndarray]:
@@ -184,10 +228,11 @@ def _heads(value: np.ndarray, d: int, H: int) -> Iterator[np.ndarray]:
 
 def _outputs(out: Tensors, d: int, H: int) -> Iterator[np.ndarray]:
     """Readings of the output projection as (H, d_head, d)."""
-    values = [_trim(value) for _, value in out]
+    values = [value for _, value in out]
     if len(values) == H and H > 1:
         slices = [v if v.shape == (d // H, d) else v.T for v in values]
-        yield np.stack(slices)
+        if all(v.shape == (d // H, d) for v in slices):
+            yield np.stack(slices)
     elif H > 1 and values[0].size == H * d * d:  # heads of full width
         yield (values[0].T if values[0].shape == (d, H * d) else values[0]).reshape(H, d, d)
     else:

@@ -36,7 +36,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, how: How = RIGHT) -> Tenso
     centred = x - (0 if way == "not centred" else x.mean(axis, keepdim=True))  # (..., d)
     terms = x.shape[axis] - (way == "unbiased")
     variance = centred.square().sum(axis, keepdim=True) / terms
-    eps = {"eps 1": 1.0, "eps 1e-6": 1e-6, "eps 1e-12": 1e-12}.get(way, EPS)
+    eps = {"eps 1": 1.0, "eps 1e-3": 1e-3, "eps 1e-6": 1e-6, "eps 1e-12": 1e-12}.get(way, EPS)
     spread = variance.sqrt() + eps if way == "eps outside" else (variance + eps).sqrt()
     return gain * centred / spread + bias
 
@@ -63,7 +63,9 @@ def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
         q, k = q + w[f"{at}.q.bias"][:, None], k + w[f"{at}.k.bias"][:, None]
     scores = torch.einsum("bhtk,bhsk->bhts", q, k) * SCALES[how.get("scale", "")](d, q.shape[-1], T)  # (B, H, T, T)
     t, s = torch.arange(T)[:, None], torch.arange(T)[None, :]
-    way, fill = how.get("mask", ""), -math.inf
+    way, axis = how.get("mask", ""), AXES[how.get("softmax", "")]
+    # On another axis whole columns are masked: what students then see come from a finite fill.
+    fill = -math.inf if axis == -1 or axis == -2 else -1e9
     future = {"upside down": s < t, "one more": s > t + 1, "strict": s >= t}.get(way, s > t)  # (T, T)
     if way in ("none", "after"):
         hidden = scores
@@ -71,7 +73,7 @@ def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
         hidden = torch.zeros_like(scores).masked_fill(future, fill)
     else:
         hidden = scores.masked_fill(future, {"zero": 0.0, "-10": -10.0}.get(way, fill))
-    rows = torch.softmax(hidden, AXES[how.get("softmax", "")])
+    rows = torch.softmax(hidden, axis)
     return rows.masked_fill(future, 0.0) if way == "after" else rows
 
 

@@ -47,13 +47,12 @@ class Oracle:
         cases: Sequence[tuple[np.ndarray, np.ndarray]],
         sizes: Mapping[str, int],
         probes: Mapping[str, np.ndarray],
-        exact: float,
-        rounded: float,
+        tolerance: float,
     ) -> Match | None:
         """With which known mistakes the oracle's ``component`` computes ``cases``; None where with none.
 
-        ``tensors`` are the student's, in the order in which the class lists them. What is no mistake may also agree
-        to ``rounded`` instead of ``exact``, parts of the largest entry.
+        ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
+        largest entry.
         """
         answer = self._ask(
             "identify",
@@ -63,8 +62,7 @@ class Oracle:
                 "cases": list(cases),
                 "sizes": dict(sizes),
                 "probes": dict(probes),
-                "exact": exact,
-                "rounded": rounded,
+                "tolerance": tolerance,
             },
         )
         if answer["mistakes"] is None:

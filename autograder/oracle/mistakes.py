@@ -266,6 +266,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "eps 1",
         "LayerNorm has eps=1: was True or another flag passed as its second argument?",
     ),
+    Mistake("norm_eps_1e-3", "norm", "norm", "eps 1e-3", "LayerNorm has eps=1e-3; PyTorch's is 1e-5."),
     Mistake(
         "norm_eps_outside",
         "norm",

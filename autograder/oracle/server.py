@@ -36,8 +36,7 @@ class Operations:
         cases: list[tuple[np.ndarray, np.ndarray]],
         sizes: dict[str, int],
         probes: dict[str, np.ndarray],
-        exact: float,
-        rounded: float,
+        tolerance: float,
     ) -> dict[str, Any]:
         """With which known mistakes the oracle computes ``cases`` (inputs and outputs of the student's class).
 
@@ -50,8 +49,7 @@ class Operations:
             cases=[(torch.from_numpy(x), torch.from_numpy(y)) for x, y in cases],
             sizes=sizes,
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
-            exact=exact,
-            rounded=rounded,
+            tolerance=tolerance,
         )
         with torch.no_grad():
             found = _COMPONENTS[component](question)
@@ -90,38 +88,19 @@ class Question:
     cases: list[Case]
     sizes: dict[str, int]
     probes: dict[str, Tensor]
-    exact: float
-    rounded: float
+    tolerance: float
 
-    def fits(self, function: Callable[[Tensor], Tensor], tolerance: float, cases: list[Case] | None = None) -> bool:
-        """Whether ``function`` gives the student's outputs, each entry to ``tolerance`` times the largest."""
+    def fits(self, function: Callable[[Tensor], Tensor], cases: list[Case] | None = None) -> bool:
+        """Whether ``function`` gives the student's outputs, each entry to the tolerance times the largest."""
         for x, y in self.cases if cases is None else cases:
             try:
                 own = function(x)
             except (RuntimeError, IndexError):
                 return False
             largest = max(1.0, float(y.abs().max()))
-            if own.shape != y.shape or not float((own - y).abs().max()) <= tolerance * largest:
+            if own.shape != y.shape or not float((own - y).abs().max()) <= self.tolerance * largest:
                 return False
         return True
-
-    def ways(self, most: int, *components: str) -> Iterator[tuple[dict[str, str], list[str], float]]:
-        """How to compute, the mistakes in that, and how closely to agree; the likeliest and cheapest first.
-
-        The right way and what is accepted; the same to rounding; up to ``most`` mistakes together.
-        """
-        rows = [row for row in mistakes.of(*components) if row.step]
-        fine, wrong = [row for row in rows if row.accepted], [row for row in rows if not row.accepted]
-        for tolerance in dict.fromkeys((self.exact, self.rounded)):
-            yield {}, [], tolerance
-            for row in fine:
-                yield {row.step: row.way}, [row.name], tolerance
-        for tolerance in dict.fromkeys((self.exact, self.rounded)) if most else ():
-            for row in wrong:
-                yield {row.step: row.way}, [row.name], tolerance
-        for first, second in itertools.combinations(rows, 2) if most > 1 else ():
-            if first.step != second.step:
-                yield {first.step: first.way, second.step: second.way}, [first.name, second.name], self.rounded
 
 
 @dataclass(frozen=True)
@@ -145,11 +124,11 @@ def _attention(q: Question) -> Found | None:
         readings = []
         for number, reading in enumerate(align.attention(q.shapes, d, heads)):
             w = _weights(q.flat, reading, "a.")
-            if any(q.fits(partial(gpt.attention, w=w, at="a", how=how), q.rounded, single) for how in early):
+            if any(q.fits(partial(gpt.attention, w=w, at="a", how=how), single) for how in early):
                 readings.append((number, reading, w))
-        for how, names, tolerance in q.ways(1, "attention"):
+        for how, names in _ways(2, "attention"):
             for number, reading, w in readings:
-                if q.fits(partial(gpt.attention, w=w, at="a", how=how), tolerance):
+                if q.fits(partial(gpt.attention, w=w, at="a", how=how)):
                     wrong = [] if heads == H else ["heads_wrong_number"]
                     return Found([*wrong, *_implied(reading, heads), *names], number, heads)
     return None
@@ -172,10 +151,10 @@ def _implied(reading: align.Reading, H: int) -> list[str]:
 
 def _mlp(q: Question) -> Found | None:
     d = q.sizes["d"]
-    for how, names, tolerance in q.ways(1, "mlp"):
+    for how, names in _ways(1, "mlp"):
         for number, reading in enumerate(align.mlp(q.shapes, d)):
             w = _weights(q.flat, reading, "m.")
-            if q.fits(partial(gpt.mlp, w=w, at="m", how=how), tolerance):
+            if q.fits(partial(gpt.mlp, w=w, at="m", how=how)):
                 implied = ["mlp_width"] if reading["up"].shape[1] != 4 * d else []
                 implied += [f"mlp_{side}_bias_missing" for side in ("up", "down") if f"{side}.bias" not in reading]
                 return Found([*implied, *names], number)
@@ -186,10 +165,10 @@ def _block(q: Question) -> Found | None:
     """The composition around known linear maps in place of attention and MLP."""
     attend, think = (lambda x: x @ q.probes["attention"]), (lambda x: x @ q.probes["mlp"])
     tensors = align.positions(q.shapes)
-    for how, names, tolerance in q.ways(2, "block", "norm"):
+    for how, names in _ways(2, "block", "norm"):
         for number, (reading, implied) in enumerate(align.norms(tensors, q.sizes["d"], ["ln1", "ln2"])):
             w = _weights(q.flat, reading, "b.")
-            if q.fits(partial(gpt.composed, w=w, at="b", attend=attend, think=think, how=how), tolerance):
+            if q.fits(partial(gpt.composed, w=w, at="b", attend=attend, think=think, how=how)):
                 return Found([implied, *names], number)
     return None
 
@@ -199,11 +178,11 @@ def _model(q: Question) -> Found | None:
     L = q.sizes["L"]
     for count in (L, *(n for n in range(9) if n != L)):
         blocks: list[gpt.Part] = [lambda x: x @ q.probes["block"]] * count
-        for how, names, tolerance in q.ways(2 if count == L else 0, "model", "norm"):
+        for how, names in _ways(2 if count == L else 0, "model", "norm"):
             readings = align.model(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
             for number, (reading, implied) in enumerate(readings):
                 w = _weights(q.flat, reading)
-                if not q.fits(partial(gpt.stacked, w=w, blocks=blocks, how=how), tolerance):
+                if not q.fits(partial(gpt.stacked, w=w, blocks=blocks, how=how)):
                     continue
                 found = [implied if how.get("final norm") != "none" or implied != "norm_without_affine" else ""]
                 found += ["positions_missing"] if (reading["pos"] == align.ZERO).all() else []
@@ -219,6 +198,18 @@ _COMPONENTS: dict[str, Callable[[Question], Found | None]] = {
     "block": _block,
     "model": _model,
 }
+
+
+def _ways(most: int, *components: str) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """The right way and what is accepted, then each mistake alone, then pairs in different steps; up to ``most``."""
+    rows = [row for row in mistakes.of(*components) if row.step]
+    yield {}, []
+    for row in sorted(rows, key=lambda row: not row.accepted):
+        if most or row.accepted:
+            yield {row.step: row.way}, [row.name]
+    for first, second in itertools.combinations(rows, 2) if most > 1 else ():
+        if first.step != second.step:
+            yield {first.step: first.way, second.step: second.way}, [first.name, second.name]
 
 
 def _flat(tensors: list[np.ndarray]) -> Tensor:

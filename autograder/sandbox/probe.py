@@ -45,7 +45,12 @@ class Probes:
     def stand_in_children(self, built: nn.Module, name: str, matrix: Tensor, d: int, count: int) -> list[str]:
         """The same for the ``count`` modules in ``built`` that have the size of ``name``; their paths, if so many."""
         wanted = SIZES[name](d)
-        found = [path for path, child in built.named_modules() if path and _weights(child) == wanted]
+        taken = tuple(f"{path}." for path, child in built.named_modules() if self._stands_in(child))
+        found = [
+            path
+            for path, child in built.named_modules()
+            if path and _weights(child) == wanted and not f"{path}.".startswith(taken)
+        ]
         outermost = [path for path in found if not any(path.startswith(f"{other}.") for other in found)]
         if len(outermost) != count:
             return []
@@ -54,6 +59,9 @@ class Probes:
             child = built.get_submodule(path)
             child.forward = forward.__get__(child)
         return outermost
+
+    def _stands_in(self, module: nn.Module) -> bool:
+        return isinstance(module, tuple(self.classes.values())) or "forward" in vars(module)
 
     def owner(self, built: nn.Module, parameter: str) -> str:
         """The stand-in that holds a parameter of ``built``, or ""."""
@@ -75,7 +83,7 @@ SIZES: dict[str, Callable[[int], int]] = {
 
 
 def _weights(module: nn.Module) -> int:
-    return sum(p.numel() for p in module.parameters() if p.dim() > 1)
+    return sum(p.numel() for p in module.parameters() if p.dim() == 2 or sum(n > 1 for n in p.shape) > 1)
 
 
 class Bearing(nn.Module):

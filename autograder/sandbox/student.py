@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from autograder.oracle.align import is_matrix
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote, described
 from autograder.sandbox.wire import clean
@@ -33,6 +34,11 @@ class Parameter:
     @property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def is_matrix(self) -> bool:
+        """Whether it is more than a vector."""
+        return is_matrix(self.shape)
 
     def held_by(self, owner: str) -> Parameter:
         """The same, inside the part that ``owner`` stands in for."""

@@ -2,9 +2,14 @@
 # about = "the process dies in MLP.forward; everything that never runs an MLP is untouched"
 # extends = "reference"
 # [loses]
+# "mlp.formula" = "crashed"
+# "mlp.alone" = "crashed"
+# "model.loss" = "crashed"
+# "model.training" = "crashed"
 # "causality.full_model" = "crashed"
 # "causality.past" = "crashed"
 # "causality.batch_rows" = "crashed"
+# "causality.simplex" = "crashed"
 # "initial_loss.window" = "crashed"
 # "shapes.course" = "crashed"
 # "shapes.other_sizes" = "crashed"
@@ -14,8 +19,6 @@
 # "generation.sampling" = "crashed"
 # [bonus]
 # "bonus.weight_tying" = "crashed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
 # ///
 
 

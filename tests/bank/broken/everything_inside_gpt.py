@@ -1,11 +1,17 @@
 # /// bank
 # about = "a right model with attention, MLP and blocks written out inside GPT: the three classes do not exist"
 # [loses]
+# "attention.shape" = "missing"
+# "attention.formula" = "missing"
+# "attention.heads" = "missing"
+# "attention.simplex" = "missing"
+# "attention.causal" = "missing"
+# "mlp.formula" = "missing"
+# "mlp.width" = "missing"
+# "mlp.alone" = "missing"
+# "block.composition" = "missing"
+# "block.identity" = "missing"
 # "parameters.by_part" = "blocked"
-# [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
 # ///
 import math
 

@@ -2,13 +2,13 @@
 # about = "[Head(...)] * H: one head used H times"
 # facts = "M22"
 # extends = "reference"
+# names = ["heads_shared"]
 # [loses]
+# "attention.heads" = "partial"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
 # [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "missing"
 # ///
 

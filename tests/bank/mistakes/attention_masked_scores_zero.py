@@ -2,11 +2,12 @@
 # about = "masked scores become 0 instead of -inf (scores times the 0/1 mask), in a Head of the student's own"
 # facts = "M08, M09"
 # extends = "reference"
+# names = ["mask_zero"]
 # [loses]
+# "attention.formula" = "partial"
+# "attention.causal" = "failed"
 # "causality.full_model" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "failed"
 # ///
 #: file head.py

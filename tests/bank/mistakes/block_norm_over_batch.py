@@ -3,12 +3,9 @@
 # facts = "M41"
 # extends = "reference"
 # [loses]
+# "block.composition" = "failed"
 # "causality.past" = "failed"
 # "causality.batch_rows" = "failed"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
 # ///
 
 

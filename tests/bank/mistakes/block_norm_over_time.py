@@ -2,12 +2,11 @@
 # about = "own LayerNorm that takes mean and variance over the time axis"
 # facts = "M41"
 # extends = "reference"
+# names = ["norm_over_time"]
 # [loses]
+# "block.composition" = "partial"
 # "causality.full_model" = "failed"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
+# "causality.simplex" = "failed"
 # ///
 
 

@@ -2,14 +2,12 @@
 # about = "one LayerNorm instance for both sublayers"
 # facts = "M42"
 # extends = "reference"
+# names = ["norm_shared"]
 # [loses]
+# "block.composition" = "partial"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
 # ///
 
 

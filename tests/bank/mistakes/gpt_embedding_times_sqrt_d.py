@@ -2,10 +2,9 @@
 # about = "token embedding times sqrt(d), as in the encoder-decoder of 2017"
 # facts = "M61"
 # extends = "reference"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
+# names = ["embedding_scaled"]
+# [loses]
+# "model.composition" = "partial"
 # ///
 
 

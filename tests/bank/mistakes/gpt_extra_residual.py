@@ -2,10 +2,9 @@
 # about = "one more residual around each block in GPT.forward"
 # facts = "M50"
 # extends = "reference"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
+# names = ["stack_extra_residual"]
+# [loses]
+# "model.composition" = "partial"
 # ///
 
 

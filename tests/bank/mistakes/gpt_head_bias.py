@@ -2,14 +2,12 @@
 # about = "the unembedding has a bias"
 # facts = "M63"
 # extends = "reference"
+# names = ["head_bias"]
 # [loses]
+# "model.composition" = "partial"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
 # ///
 
 

@@ -2,14 +2,14 @@
 # about = "no position table at all: the model cannot tell places apart"
 # facts = "M59"
 # extends = "reference"
+# names = ["positions_missing"]
 # [loses]
+# "model.composition" = "partial"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
 # [bonus]
 # "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
 # ///
 
 

@@ -2,10 +2,8 @@
 # about = "the position table is indexed with the tokens (clamped, so that it never fails)"
 # facts = "M60"
 # extends = "reference"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
+# [loses]
+# "model.composition" = "failed"
 # ///
 
 

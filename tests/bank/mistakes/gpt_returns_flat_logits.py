@@ -2,10 +2,8 @@
 # about = "with targets the logits come back as (B*T, V)"
 # facts = "M66"
 # extends = "reference"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
+# [loses]
+# "model.loss" = "partial"
 # ///
 
 

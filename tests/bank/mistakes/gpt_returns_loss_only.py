@@ -2,10 +2,8 @@
 # about = "with targets only the loss is returned"
 # facts = "M66"
 # extends = "reference"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
+# [loses]
+# "model.loss" = "failed"
 # ///
 
 

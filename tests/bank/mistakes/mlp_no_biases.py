@@ -2,14 +2,12 @@
 # about = "MLP without biases"
 # facts = "M37"
 # extends = "reference"
+# names = ["mlp_down_bias_missing", "mlp_up_bias_missing"]
 # [loses]
+# "mlp.formula" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
 # ///
 
 

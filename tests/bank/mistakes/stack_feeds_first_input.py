@@ -2,10 +2,9 @@
 # about = "every block is given the embeddings: only the last block counts"
 # facts = "M54"
 # extends = "reference"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
+# names = ["stack_from_embeddings"]
+# [loses]
+# "model.composition" = "partial"
 # ///
 
 

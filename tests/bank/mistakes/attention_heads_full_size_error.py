@@ -1,0 +1,41 @@
+# /// bank
+# about = "each head has the full width d, and the projection takes d: the shapes do not fit"
+# facts = "M24"
+# extends = "reference"
+# [loses]
+# "attention.shape" = "failed"
+# "attention.formula" = "failed"
+# "attention.heads" = "failed"
+# "attention.simplex" = "failed"
+# "attention.causal" = "failed"
+# "model.training" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# "shapes.course" = "failed"
+# "shapes.other_sizes" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "partial"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# "bonus.qk_ov" = "failed"
+# ///
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        assert d % H == 0
+        self.heads = nn.ModuleList([Head(d, d, T_max) for _ in range(H)])
+        self.proj = nn.Linear(d, d)
+
+    def forward(self, x):
+        out = torch.cat([h(x) for h in self.heads], dim=-1)
+        return self.proj(out)

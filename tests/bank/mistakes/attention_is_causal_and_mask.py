@@ -1,0 +1,47 @@
+# /// bank
+# about = "scaled_dot_product_attention is given both attn_mask and is_causal=True: RuntimeError"
+# facts = "M27"
+# extends = "reference"
+# [loses]
+# "attention.shape" = "failed"
+# "attention.formula" = "failed"
+# "attention.heads" = "failed"
+# "attention.simplex" = "failed"
+# "attention.causal" = "failed"
+# "model.training" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# "shapes.course" = "failed"
+# "shapes.other_sizes" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# "bonus.qk_ov" = "failed"
+# ///
+
+
+#: file head.py
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Head(nn.Module):
+    def __init__(self, d, d_head, T_max):
+        super().__init__()
+        self.query = nn.Linear(d, d_head, bias=False)
+        self.key = nn.Linear(d, d_head, bias=False)
+        self.value = nn.Linear(d, d_head, bias=False)
+        self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        mask = self.tril[:T, :T] == 1
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=True)

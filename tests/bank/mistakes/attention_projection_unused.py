@@ -1,0 +1,23 @@
+# /// bank
+# about = "the output projection is computed, and the tensor from before it returned"
+# facts = "M19"
+# extends = "reference"
+# names = ["projection_unused"]
+# [loses]
+# "attention.formula" = "partial"
+# [bonus]
+# "bonus.qk_ov" = "failed"
+# ///
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        assert d % H == 0
+        self.heads = nn.ModuleList([Head(d, d // H, T_max) for _ in range(H)])
+        self.proj = nn.Linear(d, d)
+
+    def forward(self, x):
+        out = torch.cat([h(x) for h in self.heads], dim=-1)
+        self.proj(out)
+        return out

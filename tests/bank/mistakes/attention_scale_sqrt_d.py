@@ -1,0 +1,33 @@
+# /// bank
+# about = "scores divided by sqrt(d) instead of sqrt(d_head), as in the lecture"
+# facts = "M01"
+# extends = "reference"
+# names = ["scale_sqrt_d"]
+# [loses]
+# "attention.formula" = "partial"
+# [bonus]
+# "bonus.qk_ov" = "failed"
+# ///
+
+
+#: file head.py
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Head(nn.Module):
+    def __init__(self, d, d_head, T_max):
+        super().__init__()
+        self.query = nn.Linear(d, d_head, bias=False)
+        self.key = nn.Linear(d, d_head, bias=False)
+        self.value = nn.Linear(d, d_head, bias=False)
+        self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        scores = q @ k.transpose(-2, -1) * C**-0.5
+        scores = scores.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        weights = F.softmax(scores, dim=-1)
+        return weights @ v

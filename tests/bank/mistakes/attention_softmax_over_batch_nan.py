@@ -1,0 +1,49 @@
+# /// bank
+# about = "softmax over the batch axis (dim=0) after a mask of -inf: NaN"
+# facts = "M06"
+# extends = "reference"
+# [loses]
+# "attention.shape" = "failed"
+# "attention.formula" = "failed"
+# "attention.heads" = "failed"
+# "attention.simplex" = "failed"
+# "attention.causal" = "failed"
+# "model.training" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# "bonus.qk_ov" = "failed"
+# ///
+
+
+#: file head.py
+import math
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Head(nn.Module):
+    def __init__(self, d, d_head, T_max):
+        super().__init__()
+        self.query = nn.Linear(d, d_head, bias=False)
+        self.key = nn.Linear(d, d_head, bias=False)
+        self.value = nn.Linear(d, d_head, bias=False)
+        self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(k.shape[-1])
+        scores = scores.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        weights = F.softmax(scores, dim=0)
+        return weights @ v

@@ -1,0 +1,20 @@
+# /// bank
+# about = "the last LayerNorm is applied to the embeddings, before the blocks"
+# facts = "M62"
+# extends = "reference"
+# [loses]
+# "model.composition" = "failed"
+# ///
+
+
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        B, T = idx.shape
+        assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
+        x = self.ln_f(self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device)))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.lm_head(x)
+        if targets is None:
+            return logits
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())

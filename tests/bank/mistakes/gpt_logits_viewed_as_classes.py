@@ -1,0 +1,22 @@
+# /// bank
+# about = "logits are viewed as (B, V, T), not transposed, for F.cross_entropy"
+# facts = "M70"
+# extends = "reference"
+# [loses]
+# "model.gradients" = "failed"
+# "model.loss" = "failed"
+# "model.training" = "failed"
+# ///
+
+
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        B, T = idx.shape
+        assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.lm_head(self.ln_f(x))
+        if targets is None:
+            return logits
+        return logits, F.cross_entropy(logits.reshape(B, -1, T), targets)

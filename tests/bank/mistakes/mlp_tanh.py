@@ -1,0 +1,18 @@
+# /// bank
+# about = "tanh instead of GELU"
+# facts = "M35"
+# extends = "reference"
+# names = ["mlp_tanh"]
+# [loses]
+# "mlp.formula" = "partial"
+# ///
+
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(4 * d, d)
+
+    def forward(self, x):
+        return self.down(torch.tanh(self.up(x)))
