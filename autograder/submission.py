@@ -65,7 +65,7 @@ class _Entry:
 
     @property
     def shown(self) -> str:
-        return f"{self.place}/{clean(self.name, 200)}"
+        return f"{self.place}/{_named(self.name)}"
 
 
 def read(path: Path) -> Submission:
@@ -73,35 +73,38 @@ def read(path: Path) -> Submission:
 
     Raises BadSubmission.
     """
+    shown = _named(str(path))
     try:
         # What the user named may be a link; what a folder or a zip file holds may not.
         real = path.resolve(strict=True)
         with contextlib.ExitStack() as stack:
             if real.is_dir():
-                form, files = "folder", _chosen(str(path), _in_folder(real, str(path), stack))
+                form, files = "folder", _chosen(shown, _in_folder(real, shown, stack))
             elif real.suffix.lower() == ".zip":
-                form, files = "zip", _chosen(str(path), _in_zip(real, str(path), stack))
+                form, files = "zip", _chosen(shown, _in_zip(real, shown, stack))
             elif real.suffix.lower() == ".py":
-                form, files = "file", {MAIN: _readable(_bounded(str(real), None, str(path)), str(path))}
+                form, files = "file", {MAIN: _readable(_bounded(str(real), None, shown), shown)}
             else:
-                raise BadSubmission(f"{path}: neither a folder nor a .py or .zip file; hand in gpt.py or what holds it")
+                raise BadSubmission(
+                    f"{shown}: neither a folder nor a .py or .zip file; hand in gpt.py or what holds it"
+                )
     except OSError as error:
         raise BadSubmission(
-            f"{path}: {error.strerror}; name a gpt.py, or a folder or zip file that holds one"
+            f"{shown}: {error.strerror}; name a gpt.py, or a folder or zip file that holds one"
         ) from None
-    name = clean(real.name if form == "folder" else real.stem, 200)
+    name = _named(real.name if form == "folder" else real.stem)
     digest = hashlib.sha256()
     for file, data in sorted(files.items()):
         digest.update(f"{file}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
     given = {entry.name: entry.read_bytes() for entry in GIVEN.glob("*.py") if entry.name not in files}
-    return Submission(name, form, given | files, tuple(sorted(files)), digest.hexdigest())
+    return Submission(name, form, given | files, tuple(sorted(map(_named, files))), digest.hexdigest())
 
 
 def _chosen(shown: str, entries: list[_Entry]) -> dict[str, bytes]:
     """The files of the one place that holds gpt.py."""
     mains = [entry for entry in entries if entry.name.lower() == MAIN]
     if not mains:
-        others = sorted({clean(entry.name, 80) for entry in entries})
+        others = sorted({_named(entry.name) for entry in entries})
         seen = f"only {', '.join(others[:5])}" if others else "no Python file at all"
         raise BadSubmission(f"{shown}: no gpt.py, {seen}; put your classes into a file named gpt.py")
     if len(mains) > 1:
@@ -110,8 +113,14 @@ def _chosen(shown: str, entries: list[_Entry]) -> dict[str, bytes]:
     beside = [entry for entry in entries if entry.place == mains[0].place]
     if len(beside) > MAX_FILES:
         raise BadSubmission(f"{shown}: {len(beside)} Python files, at most {MAX_FILES} are read; leave out the rest")
-    files = {entry.name: entry.read() for entry in beside if entry is not mains[0]}
+    # What has no name that Python could import is of no use to gpt.py.
+    files = {entry.name: entry.read() for entry in beside if entry is not mains[0] and entry.name[:-3].isidentifier()}
     return {MAIN: _readable(mains[0].read(), mains[0].shown)} | files
+
+
+def _named(name: str) -> str:
+    """The name of a file as it can stand in a line."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in clean(name, 500))
 
 
 def _litter(name: str) -> bool:
@@ -131,9 +140,9 @@ def _in_folder(folder: Path, shown: str, stack: contextlib.ExitStack) -> list[_E
     top = _open_folder(str(folder), None, stack)
     below = sorted(entry.name for entry in os.scandir(top) if entry.is_dir(follow_symlinks=False))
     places = [(shown, top)]
-    places += [(f"{shown}/{clean(n, 200)}", _open_folder(n, top, stack)) for n in below if not _litter(n)]
+    places += [(f"{shown}/{_named(n)}", _open_folder(n, top, stack)) for n in below if not _litter(n)]
     return [
-        _Entry(place, name, partial(_bounded, name, fd, f"{place}/{clean(name, 200)}"))
+        _Entry(place, name, partial(_bounded, name, fd, f"{place}/{_named(name)}"))
         for place, fd in places
         for name in sorted(os.listdir(fd))
         if _is_python(name)
@@ -154,9 +163,10 @@ def _bounded(name: str, folder: int | None, shown: str) -> bytes:
         if error.errno == errno.ELOOP:
             raise BadSubmission(f"{shown}: a link, which is not followed; hand in the file itself") from None
         raise BadSubmission(f"{shown}: {error.strerror}; make it readable") from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise BadSubmission(f"{shown}: not a regular file; hand in the file itself")
     with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise BadSubmission(f"{shown}: not a regular file; hand in the file itself")
         return _capped(file.read(MAX_FILE + 1), shown)
 
 
@@ -181,8 +191,8 @@ def _in_zip(path: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]
     for info in archive.infolist():
         *folders, name = info.filename.replace("\\", "/").split("/")
         if len(folders) <= 1 and _is_python(name) and not any(map(_litter, folders)):
-            place = "/".join([shown, *(clean(folder, 200) for folder in folders)])
-            entries.append(_Entry(place, name, partial(_member, archive, info, f"{place}/{clean(name, 200)}")))
+            place = "/".join([shown, *(_named(folder) for folder in folders)])
+            entries.append(_Entry(place, name, partial(_member, archive, info, f"{place}/{_named(name)}")))
     return entries
 
 

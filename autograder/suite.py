@@ -95,7 +95,8 @@ class Suite:
         """Rubric order; what is not asked for is deselected; a check without a row is a mistake of the grader."""
         unknown = [identity(item) for item in items if identity(item) not in self._rows]
         if unknown:
-            raise pytest.UsageError(f"no row in rubric.toml for {', '.join(unknown)}")
+            self.trouble = f"no row in rubric.toml for {', '.join(unknown)}"
+            raise pytest.UsageError(self.trouble)
         order = {own: position for position, own in enumerate(self._rows)}
         items.sort(key=lambda item: order[identity(item)])
         left = [item for item in items if self._only not in (None, self._rows[identity(item)].criterion)]

@@ -202,7 +202,9 @@ def _one_head(values: list[np.ndarray], d: int) -> Iterator[list[np.ndarray]]:
     for joined in (True, False):
         found: list[np.ndarray] = []
         for value in values:
-            count = value.size // (d * dh)
+            count, rest = divmod(value.size, d * dh)
+            if rest or not count:
+                return
             if value.ndim == 2:
                 wide = _oriented(value, d)  # (d, count d_head)
                 split = wide.reshape(d, count, dh) if joined else wide.reshape(d, dh, count).swapaxes(1, 2)

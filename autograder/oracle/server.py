@@ -122,7 +122,7 @@ def _attention(q: Question) -> Found | None:
     ]
     for heads in [H, *(h for h in range(1, d + 1) if d % h == 0 and h != H)]:
         readings = []
-        for number, reading in enumerate(align.attention(q.shapes, d, heads)):
+        for number, reading in enumerate(_sound(align.attention(q.shapes, d, heads))):
             w = _weights(q.flat, reading, "a.")
             if any(q.fits(partial(gpt.attention, w=w, at="a", how=how), single) for how in early):
                 readings.append((number, reading, w))
@@ -152,7 +152,7 @@ def _implied(reading: align.Reading, H: int) -> list[str]:
 def _mlp(q: Question) -> Found | None:
     d = q.sizes["d"]
     for how, names in _ways(1, "mlp"):
-        for number, reading in enumerate(align.mlp(q.shapes, d)):
+        for number, reading in enumerate(_sound(align.mlp(q.shapes, d))):
             w = _weights(q.flat, reading, "m.")
             if q.fits(partial(gpt.mlp, w=w, at="m", how=how)):
                 implied = ["mlp_width"] if reading["up"].shape[1] != 4 * d else []
@@ -210,6 +210,14 @@ def _ways(most: int, *components: str) -> Iterator[tuple[dict[str, str], list[st
     for first, second in itertools.combinations(rows, 2) if most > 1 else ():
         if first.step != second.step:
             yield {first.step: first.way, second.step: second.way}, [first.name, second.name]
+
+
+def _sound(readings: Iterator[align.Reading]) -> Iterator[align.Reading]:
+    """The readings up to one whose shapes do not go together: a layout that nobody has thought of is no error."""
+    try:
+        yield from readings
+    except ValueError:
+        return
 
 
 def _flat(tensors: list[np.ndarray]) -> Tensor:

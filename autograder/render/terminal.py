@@ -41,7 +41,7 @@ def show(report: Report, console: Console) -> None:
     """Print ``report``, without the blanks that fill up lines."""
     with console.capture() as capture:
         _show(report, console, min(console.width, WIDTH))
-    text = "".join(f"{line.rstrip()}\n" for line in capture.get().split("\n")).rstrip("\n") + "\n"
+    text = "".join(f"{line.rstrip()}\n" for line in capture.get().removesuffix("\n").split("\n"))
     console.file.write(text.encode(console.encoding, "replace").decode(console.encoding))
 
 

@@ -171,7 +171,10 @@ def _arrays(described: list[Any], body: bytes) -> list[np.ndarray]:
         if offset + size > len(body):
             raise WireError("the body is shorter than its arrays")
         # A copy: the array must neither be read-only nor keep the whole frame alive.
-        arrays.append(np.frombuffer(body, dtype, math.prod(shape), offset).reshape(shape).copy())
+        try:
+            arrays.append(np.frombuffer(body, dtype, math.prod(shape), offset).reshape(shape).copy())
+        except ValueError:  # no entries, but sizes that no array can have
+            raise WireError("an array has an impossible size") from None
         offset += size
     if offset != len(body):
         raise WireError("the body is longer than its arrays")
