@@ -352,3 +352,17 @@ def test_layer_norm_is_two_projections(ref, d):
     torch.testing.assert_close(projected, F.layer_norm(u, (d,), eps=1e-15), rtol=0, atol=1e-9)
     assert projected.sum().item() == pytest.approx(0, abs=1e-9)
     assert projected.norm().item() == pytest.approx(math.sqrt(d))
+
+
+def test_the_figures_in_the_stubs_are_those_of_the_course() -> None:
+    from autograder.assignment import ASSIGNMENT
+    from autograder.oracle import ledger
+
+    n = ASSIGNMENT.course
+    total = ledger.total(n)
+    text = (REFERENCE / "gpt.py").read_text("utf-8")
+    for figure in (f"{total:,}", f"{total - n.V * n.d:,}", *(f"{name}={size}" for name, size in n.arguments().items())):
+        assert figure in text, figure
+    rule, blocks, rest = ledger.rule_of_thumb(n)
+    written = (REFERENCE / "answers.md").read_text("utf-8")
+    assert all(f"{figure:,}" in written for figure in (rule, blocks, rest, total - n.V * n.d))

@@ -80,9 +80,10 @@ def test_the_points_of_what_is_no_bonus_add_up_to_the_total() -> None:
 
 
 def test_no_title_is_said_twice_or_has_a_figure_left_open() -> None:
-    titles = [check.title for check in ROWS.checks]
-    assert len(set(titles)) == len(titles)
-    assert not [title for title in titles if set(title) & set("{}\n") or len(title) > 70]
+    for criterion in ROWS.criteria:
+        titles = [check.title for check in criterion.checks]
+        assert len(set(titles)) == len(titles)
+        assert not [title for title in titles if set(title) & set("{}\n") or len(title) > 70]
 
 
 def test_a_good_rubric_is_read_in_its_order(tmp_path: Path) -> None:

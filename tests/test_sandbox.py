@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 
 from autograder.sandbox import process
+from autograder.sandbox.errors import Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.process import KEPT, SandboxError, Zygote
-from autograder.sandbox.student import Crashed, OutOfTime, Raised, Student, StudentError, Unwritten
+from autograder.sandbox.student import Student
 from autograder.sandbox.wire import Opaque
 from tests.conftest import ROOT
 
@@ -124,9 +125,9 @@ def test_an_exception_comes_back_with_the_students_own_frames_line_and_text(hand
 
 
 def test_a_syntax_error_comes_back_with_its_line(hand_in: Hand) -> None:
-    with pytest.raises(Raised) as error:
+    with pytest.raises(StudentError) as error:
         run(hand_in("x = 1\ndef run(:\n"))
-    assert error.value.remote.frames == (("gpt.py", 2, "", "def run(:"),)
+    assert error.value.remote.frames == (("gpt.py", 2, "", "def run(:"),)  # type: ignore[attr-defined]
 
 
 def test_a_stub_is_unwritten_under_the_name_of_its_definition(hand_in: Hand) -> None:

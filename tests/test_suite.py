@@ -90,17 +90,22 @@ def test_the_stubs_definitions_are_listed_with_the_line_to_replace(stub: Report)
         assert "NotImplementedError" in (ROOT / "student" / entry.file).read_text().splitlines()[entry.line - 1]
 
 
-@pytest.mark.parametrize(
-    ("text", "status"), [("import os; os._exit(0)", "crashed"), ("1 / 0", "failed"), ("def (", "failed")]
-)
-def test_a_file_that_does_not_load_takes_the_checks_that_need_it_and_no_other(
-    grade: Grade, tmp_path: Path, text: str, status: str
-) -> None:
-    report = grade(handed_in(tmp_path, gpt=text))
+def test_a_file_that_ends_the_process_takes_the_checks_that_need_it_and_no_other(grade: Grade, tmp_path: Path) -> None:
+    report = grade(handed_in(tmp_path, gpt="import os; os._exit(0)"))
     assert [check.id for check in report.checks] == IDS
-    assert {check.status for check in report.checks} == {status, "passed"}  # paper.py is as it was
+    assert {check.status for check in report.checks} == {"crashed", "passed"}  # paper.py is as it was
     assert report.gradable
     validate(report)
+
+
+def test_a_statement_that_does_not_go_through_costs_no_definition_and_is_remarked(
+    grade: Grade, reference: Report, tmp_path: Path
+) -> None:
+    report = grade(handed_in(tmp_path, gpt="1 / 0", paper="def ("), only=ROWS.criteria[0].id)
+    assert report.score == report.max_score > 0
+    assert [remark.partition(".py")[0] for remark in report.remarks] == ["gpt", "paper"]
+    assert "ZeroDivisionError" in report.remarks[0]
+    assert reference.remarks == ()
 
 
 def test_what_is_absent_with_its_whole_file_is_still_to_be_written(grade: Grade, tmp_path: Path) -> None:
@@ -125,12 +130,10 @@ if "GPT" in globals():
     shape_table = lambda model, idx: [("logits", VALUE)] * 7
 """
 VALUES = {
-    "nothing": "None",
     "a huge number": "10 ** 400",
     "no number": "float('nan')",
     "text": "'First Citizen: ' * 1000",
     "a complex tensor": "__import__('torch').zeros(2, 0, 65, dtype=__import__('torch').complex64)",
-    "lists": "[[[]], {(): ()}]",
 }
 
 
