@@ -47,6 +47,8 @@ def grade(
         names = [criterion.id for criterion in rows.criteria]
         if only is not None and only not in names:
             raise BadInput(f"--only {only}: no such criterion; there are {', '.join(names)}")
+        if json is not None and json.is_dir():
+            raise BadInput(f"--json {json}: a folder; name a file in it")
         if json is not None and not json.absolute().parent.is_dir():
             raise BadInput(f"--json {json}: there is no folder {json.absolute().parent}; make it first")
 

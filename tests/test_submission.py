@@ -191,9 +191,9 @@ BAD_TEXT = {
 @pytest.mark.parametrize("form", ["gpt.py", "", "ada.zip"], ids=["file", "folder", "zip"])
 def test_what_is_no_text_is_refused_in_one_line_that_names_it(tmp_path: Path, bad: str, form: str) -> None:
     data, said = BAD_TEXT[bad]
-    pack(make(tmp_path, gpt=data) / "ada.zip", {"work/gpt.py": data})
+    pack(make(tmp_path, gpt=data) / "ada.zip", {"step/gpt.py": data})
     line = refused(tmp_path / form, said)
-    assert str(tmp_path / ("ada.zip/work/gpt.py" if "zip" in form else "gpt.py")) in line
+    assert str(tmp_path / ("ada.zip/step/gpt.py" if "zip" in form else "gpt.py")) in line
 
 
 def test_a_file_of_exactly_the_largest_size_is_taken(tmp_path: Path) -> None:

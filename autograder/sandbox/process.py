@@ -278,7 +278,7 @@ class Process:
 
     def _drain(self) -> None:
         """Take what was printed, keep the first bytes, drop the rest without blocking the process."""
-        while True:
+        for _ in range(16):  # a flood is taken in turns, so that the limits are looked at in between
             try:
                 part = os.read(self._out, 1 << 16)
             except (BlockingIOError, OSError):
