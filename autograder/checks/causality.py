@@ -161,9 +161,10 @@ def test_simplex(
     n, T = assignment.course, 16
     # The same token and the same place everywhere: an average of what all positions hold is the same again.
     placeless = {
-        name: np.repeat(np.take(value, [0], axis := value.shape.index(n.T_max)), n.T_max, axis)
+        name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis)
         for name, value in weights.items()
-        if value.size == n.T_max * n.d and n.T_max in value.shape
+        for axis, rows in enumerate(value.shape)
+        if rows in (n.T_max, n.T_max + 1) and value.size % (rows * n.d) == 0 and n.d in value.shape
     }
     model.push(weights | placeless)
     row = np.repeat(tokens[:1, :1], T, 1)

@@ -221,7 +221,8 @@ def _heads(value: np.ndarray, d: int, H: int) -> Iterator[np.ndarray]:
     if value.shape == (d, d):
         for wide in (value.T, value):  # nn.Linear keeps (out, in)
             yield wide.reshape(d, H, dh).transpose(1, 0, 2)
-            yield wide.reshape(d, dh, H).transpose(2, 0, 1)
+            if min(H, dh) > 1:  # else it is the same once more
+                yield wide.reshape(d, dh, H).transpose(2, 0, 1)
     elif value.ndim == 3 and sorted(value.shape) == sorted((H, d, dh)):
         for axes in itertools.permutations(range(3)):
             if value.transpose(axes).shape == (H, d, dh):

@@ -4,7 +4,6 @@
 # [loses]
 # "mlp.formula" = "crashed"
 # "mlp.alone" = "crashed"
-# "model.loss" = "crashed"
 # "model.training" = "crashed"
 # "causality.full_model" = "crashed"
 # "causality.past" = "crashed"

@@ -7,7 +7,6 @@
 # "attention.heads" = "missing"
 # "attention.simplex" = "missing"
 # "attention.causal" = "missing"
-# "model.loss" = "blocked"
 # "model.training" = "blocked"
 # "parameters.total" = "blocked"
 # "parameters.other_sizes" = "blocked"

@@ -5,7 +5,6 @@
 # "mlp.formula" = "timeout"
 # "mlp.width" = "timeout"
 # "mlp.alone" = "timeout"
-# "model.loss" = "timeout"
 # "model.training" = "timeout"
 # "parameters.total" = "timeout"
 # "parameters.other_sizes" = "timeout"

@@ -8,7 +8,6 @@
 # "attention.heads" = "failed"
 # "attention.simplex" = "failed"
 # "attention.causal" = "failed"
-# "model.loss" = "failed"
 # "model.training" = "failed"
 # "causality.full_model" = "failed"
 # "causality.past" = "failed"
