@@ -229,7 +229,7 @@ def test_waiting_for_ever_is_ended_by_the_wall_limit(hand_in: Hand, limit: Limit
     ["[bytearray(1 << 28) for _ in range(100)]", "torch.ones(1 << 34)", "torch.zeros(1, 1).expand(1 << 20, 1 << 14)"],
     ids=["many blocks", "one tensor", "large only when sent"],
 )
-def test_a_memory_bomb_fails_by_itself(hand_in: Hand, code: str, limit: Callable[..., None]) -> None:
+def test_a_memory_bomb_fails_by_itself(hand_in: Hand, code: str, limit: Limit) -> None:
     limit(call_cpu=30.0)  # a busy machine may take seconds to hand out two gigabytes
     student = hand_in(f"import torch\ndef run(): return {code}\ndef other(): return 1")
     with pytest.raises((Raised, Crashed)):
