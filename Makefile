@@ -1,7 +1,7 @@
 # The commands of this project: `make` lists them. What they need comes with the first call (requirements/setup.sh),
 # into .venv; later calls find it there and lose no time.
 #
-#   SUBMISSION=PATH    what to grade: a folder, a zip file, gpt.py or a notebook
+#   SUBMISSION=PATH    what to grade: a folder, a zip file or gpt.py
 #   ARGS="..."         further options for the command that the target runs
 #   PYTHON=PATH        a Python whose environment has torch: only what is missing is installed
 #   TORCH_INDEX_URL=   take torch from pip's default index
@@ -21,7 +21,7 @@ setup: ## make .venv, with everything that grading needs
 	@sh requirements/setup.sh
 	@echo "Ready: make grade"
 
-grade: ## grade a submission: make grade [SUBMISSION=student] [ARGS="--html report.html"]
+grade: ## grade a submission: make grade [SUBMISSION=student] [ARGS="--only causality"]
 	@sh requirements/setup.sh
 	@.venv/bin/python -m autograder grade "$$SUBMISSION" $(ARGS)
 
