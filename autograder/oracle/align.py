@@ -15,6 +15,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from autograder.sandbox.student import is_matrix
+
 Shapes = Sequence[tuple[str, Sequence[int]]]
 Tensors = Sequence[tuple[str, np.ndarray]]  # of positions
 Reading = dict[str, np.ndarray]  # of positions
@@ -30,11 +32,6 @@ def positions(shapes: Shapes) -> Tensors:
         found.append((name, np.arange(start, start + size).reshape(tuple(shape))))
         start += size
     return found
-
-
-def is_matrix(shape: Sequence[int]) -> bool:
-    """Whether a tensor of that shape is more than a vector; (1, 1, d) is none, the (1, d) of an nn.Linear is one."""
-    return len(shape) == 2 or sum(size > 1 for size in shape) > 1
 
 
 def _trim(value: np.ndarray) -> np.ndarray:

@@ -14,13 +14,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from autograder.oracle.align import is_matrix
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote, described
 from autograder.sandbox.wire import clean
 
 Answer = TypeVar("Answer")
 CALLED = {"__call__": "forward"}
+
+
+def is_matrix(shape: Sequence[int]) -> bool:
+    """Whether a tensor of that shape is more than a vector; (1, 1, d) is none, the (1, d) of an nn.Linear is one."""
+    return len(shape) == 2 or sum(size > 1 for size in shape) > 1
 
 
 @dataclass(frozen=True, slots=True)
