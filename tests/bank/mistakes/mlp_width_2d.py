@@ -2,6 +2,7 @@
 # about = "MLP: hidden width 2d instead of 4d"
 # facts = "M36"
 # extends = "reference"
+# names = ["mlp_width"]
 # [loses]
 # "mlp.width" = "failed"
 # "parameters.total" = "failed"

@@ -2,9 +2,10 @@
 # about = "nn.LayerNorm with eps=1e-3"
 # facts = "M40"
 # extends = "reference"
+# names = ["norm_eps_1e-3"]
 # [loses]
-# "block.composition" = "failed"
-# "model.composition" = "failed"
+# "block.composition" = "partial"
+# "model.composition" = "partial"
 # ///
 
 
