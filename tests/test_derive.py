@@ -37,7 +37,7 @@ def tool() -> ModuleType:
 def root(tool: ModuleType, tmp_path: Path) -> Path:
     """A copy of reference/ with everything derived from it."""
     (tmp_path / "reference").mkdir()
-    for name in NAMES:
+    for name in (*NAMES, "answers.md"):
         shutil.copy(REPOSITORY / "reference" / name, tmp_path / "reference")
     assert tool.main([], root=tmp_path) == 0
     return tmp_path
