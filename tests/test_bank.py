@@ -29,7 +29,7 @@ def test_bank_file_gets_the_verdicts_at_its_top(path: Path, grade: Callable[...,
 
 
 def test_the_bank_is_not_empty() -> None:
-    assert len(bank_file.paths("variants")) >= 55
+    assert len(bank_file.paths("variants")) >= 60
     assert len(bank_file.paths("mistakes")) >= 100
     assert len(bank_file.paths("broken")) >= 10
 

@@ -159,12 +159,13 @@ def test_simplex(
     model: Module, assignment: Assignment, weights: dict[str, np.ndarray], tokens: np.ndarray, notes: Notes
 ) -> None:
     n, T = assignment.course, 16
-    # The same token and the same place everywhere: an average of what all positions hold is the same again.
+    # The same token and the same place everywhere: an average of what all positions hold is the same again. Tokens and
+    # places may share a table.
     placeless = {
         name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis)
         for name, value in weights.items()
         for axis, rows in enumerate(value.shape)
-        if rows in (n.T_max, n.T_max + 1) and value.size % (rows * n.d) == 0 and n.d in value.shape
+        if rows in (n.T_max, n.T_max + 1, n.V + n.T_max) and value.size % (rows * n.d) == 0 and n.d in value.shape
     }
     model.push(weights | placeless)
     row = np.repeat(tokens[:1, :1], T, 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import dataclass
 from functools import partial
 from importlib import resources
 
@@ -53,20 +55,24 @@ def test_window(student: Student, assignment: Assignment, rng: np.random.Generat
 
 def test_residual_scaling(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
     seed = int(rng.integers(1 << 31))
-    sizes = partial(Dims, V=11, T_max=8, d=64, H=4)
+    sizes = partial(Dims, V=11, T_max=8, d=64, H=2)
     few, many = (sizes(L=L) for L in LAYERS)
-    before, after = (spreads(student.build("GPT", n.arguments(), seed=seed)) for n in (few, many))
-    moved = {entries: shrunk(values, after.get(entries, [])) for entries, values in before.items()}
+    before, after = (matrices(student.build("GPT", n.arguments(), seed=seed)) for n in (few, many))
+    moved = [kind for pattern, values in before.items() for kind in shrunk(values, after.get(pattern, []), few.d)]
     square = few.d**2
-    inside = [pair for entries in (square, square // few.H) for pair in moved.get(entries, [])]
-    outside = [pair for entries, pairs in moved.items() if entries not in (square, square // few.H) for pair in pairs]
-    if not outside and len(moved.get(square, [])) > 1:  # an MLP of width d is as large as the projection
+    of_attention = (square // few.H, square, square * few.H)  # in slices, whole, or with heads of full width
+    inside = [kind for kind in moved if kind.entries in of_attention]
+    outside = [kind for kind in moved if kind.entries not in of_attention]
+    wide = any(value.size == 4 * square for values in before.values() for value in values)
+    if not outside and len(inside) > 1 and not wide:  # an MLP of another width is as large as the projection
         outside = [inside.pop()]
     found = {"the output projection of the attention": inside, "the second Linear of the MLP": outside}
     notes.show(
-        standard_deviations={name: [[round(x, 5) for x in pair] for pair in pairs] for name, pairs in found.items()}
+        standard_deviations={
+            name: [[round(kind.before, 5), round(kind.after, 5)] for kind in kinds] for name, kinds in found.items()
+        }
     )
-    unscaled = [name for name, pairs in found.items() if not pairs]
+    unscaled = [name for name, kinds in found.items() if not kinds]
     if unscaled:
         hint = (
             "Does GPT scale the weights of both projections, in every block, by 1/sqrt(2L) after the blocks are built?"
@@ -74,7 +80,8 @@ def test_residual_scaling(student: Student, assignment: Assignment, rng: np.rand
         raise (Partial if len(unscaled) == 1 else Failed)(
             f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved.", hint
         )
-    if all(pair[0] for pair in inside + outside) and _by_l_alone(student, few, before, inside + outside, seed):
+    scaled = [kind.before for kind in moved]
+    if all(scaled) and _by_l_alone(student, few, before, scaled, seed):
         raise Failed(
             f"At L={few.L} both projections are scaled by {1 / math.sqrt(few.L):.2f} = 1/sqrt(L).",
             f"Each block writes to the stream twice, so it takes 1/sqrt(2L) = {1 / math.sqrt(2 * few.L):.2f}.",
@@ -113,27 +120,44 @@ def on_text(model: Module, assignment: Assignment) -> dict[str, float]:
     return {"English text": float((uniform_loss(logits) + logits.mean(-1) - given).mean())}
 
 
-def spreads(model: Module) -> dict[int, list[float]]:
-    """Standard deviations of the model's matrices in ascending order, by their number of entries."""
+@dataclass(frozen=True)
+class Kind:
+    """A matrix that each block has: its entries, and its standard deviation at either number of LAYERS."""
+
+    entries: int
+    before: float
+    after: float
+
+
+def matrices(model: Module) -> dict[str, list[np.ndarray]]:
+    """The model's matrices by shape and by name without its numbers, which tell the blocks apart."""
     ladder.affordable(model)
-    found: dict[int, list[float]] = {}
-    for values in model.pull().values():
-        if values.ndim >= 2:
-            found.setdefault(values.size, []).append(float(values.std()))
-    return {size: sorted(values) for size, values in found.items()}
+    found: dict[str, list[np.ndarray]] = {}
+    for name, value in model.pull().items():
+        if value.ndim >= 2:
+            found.setdefault(f"{re.sub('[0-9]+', '*', name)} {value.shape}", []).append(value)
+    return found
 
 
-def shrunk(before: list[float], after: list[float]) -> list[tuple[float, float]]:
-    """The kinds of matrices, one in each block, whose standard deviation halves between LAYERS; before and after.
+def shrunk(before: list[np.ndarray], after: list[np.ndarray], d: int) -> list[Kind]:
+    """The kinds whose standard deviation halves between LAYERS, among matrices of one shape and one name.
 
-    Neither names nor order are known: what is the same for both numbers of blocks is set aside first. Matrices that
-    start at zero are scaled at any L.
+    Several may be in one tensor, or differ by a number in their names only. What is the same for both numbers of
+    blocks is set aside first. Matrices that start at zero are scaled at any L.
     """
     few, many = LAYERS
+    for axis, parts in _cuts(before[0].shape, d):
+        few_cut, many_cut = (
+            [p for value in values for p in np.split(value, parts, axis)] for values in (before, after)
+        )
+        if any(_unlike(cut[i : i + parts]) for cut in (few_cut, many_cut) for i in range(0, len(cut), parts)):
+            return shrunk(few_cut, many_cut, d)
     kinds = (len(after) - len(before)) // (many - few)  # in each block; also where there is a block too many
+    if not kinds and len(before) == len(after):
+        kinds = len(before)  # shared by all blocks, or outside them
     if kinds < 1 or len(before) % kinds or len(after) % kinds:
         return []
-    first, last = _means(before, kinds), _means(after, kinds)
+    first, last = (_means(sorted(float(value.std()) for value in values), kinds) for values in (before, after))
     pairs = [(x, x) for x in first if x == 0 and 0 in last]
     for x in list(first):
         same = next((y for y in last if math.isclose(x, y, rel_tol=FACTOR)), None)
@@ -141,7 +165,22 @@ def shrunk(before: list[float], after: list[float]) -> list[tuple[float, float]]
             first.remove(x)
             last.remove(same)
     ratio = math.sqrt(few / many)
-    return pairs + [(x, y) for x, y in zip(first, last, strict=False) if math.isclose(y, x * ratio, rel_tol=FACTOR)]
+    pairs += [(x, y) for x, y in zip(first, last, strict=False) if math.isclose(y, x * ratio, rel_tol=FACTOR)]
+    return [Kind(before[0].size, x, y) for x, y in pairs]
+
+
+def _cuts(shape: tuple[int, ...], d: int) -> list[tuple[int, int]]:
+    """(axis, number of parts): where several matrices may lie side by side in one tensor."""
+    sides = [
+        (axis, parts) for axis, size in enumerate(shape) for parts in (size, size // d) if size in (parts, parts * d)
+    ]
+    return [(axis, parts) for axis, parts in sides if 1 < parts <= 4 and math.prod(shape) >= parts * d * d // 2]
+
+
+def _unlike(pieces: list[np.ndarray]) -> bool:
+    """Whether the standard deviations of parts of one tensor differ by more than chance."""
+    spreads = [float(piece.std()) for piece in pieces]
+    return max(spreads) > (1 + 2 * FACTOR) * min(spreads)
 
 
 def _means(values: list[float], kinds: int) -> list[float]:
@@ -150,20 +189,26 @@ def _means(values: list[float], kinds: int) -> list[float]:
     return [float(np.mean(values[i : i + size])) for i in range(0, len(values), size)]
 
 
-def _by_l_alone(
-    student: Student, n: Dims, model: dict[int, list[float]], pairs: list[tuple[float, float]], seed: int
-) -> bool:
+def _by_l_alone(student: Student, n: Dims, model: dict[str, list[np.ndarray]], scaled: list[float], seed: int) -> bool:
     """Whether 1/sqrt(L) explains every scaled spread, and 1/sqrt(2L) none.
 
     The unscaled spread is what a Block alone has, since a Block cannot know L, or, where GPT initialises everything
     anew, what its other matrices have; or GPT-2's 0.02.
     """
-    scaled = [x for x, _ in pairs]
-    others = (value for values in model.values() for value in values)
+    others = _spreads(model, n.d)
     bases = [value for value in others if not any(math.isclose(value, x, rel_tol=NEAR) for x in scaled)]
     if student.defines("Block"):
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed)
-        bases += [value for values in spreads(block).values() for value in values]
+        bases += _spreads(matrices(block), n.d)
     by_l = all(any(math.isclose(x * math.sqrt(n.L), base, rel_tol=NEAR) for base in bases) for x in scaled)
     by_2l = any(math.isclose(x * math.sqrt(2 * n.L), base, rel_tol=NEAR) for base in (*bases, 0.02) for x in scaled)
     return by_l and not by_2l
+
+
+def _spreads(model: dict[str, list[np.ndarray]], d: int) -> list[float]:
+    """The standard deviations of all matrices, and of the parts that may be matrices of their own."""
+    values = [value for group in model.values() for value in group]
+    pieces = [
+        piece for value in values for axis, parts in _cuts(value.shape, d) for piece in np.split(value, parts, axis)
+    ]
+    return [float(value.std()) for value in (*values, *pieces)]

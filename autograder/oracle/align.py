@@ -48,21 +48,25 @@ def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
     tensors = positions(shapes)
     matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
     vectors = [value.reshape(-1) for _, value in tensors if not is_matrix(value.shape)]
-    for inner, out in _split_output(matrices, d, H):
-        for qkv in _roles(inner, d, H):
-            for o in _outputs(out, d, H):
-                reading = dict(zip(ROLES, qkv, strict=True)) | {"o": o}
-                yield from _with_biases(reading, vectors, d, H)
+    apart = [list(enumerate(four)) for four in _parted(matrices, 4, d * d)]
+    for kept in [matrices, *([(str(i), part) for i, part in four] for four in apart)]:
+        for inner, out in _split_output(kept, d, H):
+            for qkv in _roles(inner, d, H):
+                for o in _outputs(out, d, H):
+                    reading = dict(zip(ROLES, qkv, strict=True)) | {"o": o}
+                    yield from _with_biases(reading, vectors, d, H)
 
 
 def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
     """Readings of an MLP's tensors as up (d, h), down (h, d) and their biases, for any inner width h."""
     tensors = positions(shapes)
-    matrices = [_trim(value) for _, value in tensors if _trim(value).ndim == 2]
-    vectors = [value.reshape(-1) for _, value in tensors if _trim(value).ndim < 2]
-    if len(matrices) != 2:
-        return
-    for first, second in itertools.permutations(matrices):
+    matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
+    vectors = [value.reshape(-1) for _, value in tensors if not is_matrix(value.shape)]
+    apart = [value for _, value in matrices] if len(matrices) == 2 else []
+    pairs = [apart] if apart else list(_parted(matrices, 2, 4 * d * d))
+    for first, second in itertools.chain.from_iterable(map(itertools.permutations, pairs)):
+        if first.ndim != 2 or second.ndim != 2:
+            continue
         for up in (first.T, first):
             for down in (second.T, second):
                 if up.shape[0] != d or down.shape != up.shape[::-1]:
@@ -73,6 +77,18 @@ def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
                     for names in itertools.combinations(fitting, len(order)):
                         if all(len(v) == size for v, (_, size) in zip(order, names, strict=True)):
                             yield reading | {name: v for v, (name, _) in zip(order, names, strict=True)}
+
+
+def _parted(matrices: Tensors, count: int, size: int) -> Iterator[list[np.ndarray]]:
+    """Readings of one tensor of ``count`` times ``size`` entries, where there is no other, as that many matrices."""
+    if len(matrices) != 1 or matrices[0][1].size != count * size:
+        return
+    value = matrices[0][1]
+    for axis, length in enumerate(value.shape):
+        if value.ndim > 2 and length == count:
+            yield [np.take(value, i, axis) for i in range(count)]
+        elif value.ndim == 2 and length % count == 0:
+            yield np.split(value, count, axis)
 
 
 def norms(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Reading, str]]:
@@ -100,15 +116,28 @@ def model(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Reading,
     tensors = positions(shapes)
     matrices = [_trim(value) for _, value in tensors if _trim(value).ndim == 2]
     vectors = [(name, value) for name, value in tensors if value.size <= 4 * d]
-    tables = [m if m.shape == (V, d) else m.T for m in matrices if m.shape in ((V, d), (d, V))]
-    rows = {(size, d): size for size in (T_max, T_max + 1)} | {(d, size): size for size in (T_max, T_max + 1)}
-    places = [m if m.shape[1] == d else m.T for m in matrices if m.shape in rows]
-    places = places or [np.full((T_max, d), ZERO)]
-    bias = next(({"head.bias": value.reshape(-1)} for _, value in vectors if value.size == V), {})
-    for tok, head in [*itertools.permutations(tables, 2), *((t, t) for t in tables[:1] if len(tables) == 1)]:
-        for pos in places:
-            for norm, implied in norms([v for v in vectors if v[1].size != V], d, ["ln_f"]):
-                yield {"tok": tok, "pos": pos, "head": head.T} | norm | bias, implied
+    for apart in _tables(matrices, V, T_max, d):
+        tables = [m if m.shape == (V, d) else m.T for m in apart if m.shape in ((V, d), (d, V))]
+        rows = {(size, d): size for size in (T_max, T_max + 1)} | {(d, size): size for size in (T_max, T_max + 1)}
+        places = [m if m.shape[1] == d else m.T for m in apart if m.shape in rows]
+        places = places or [np.full((T_max, d), ZERO)]
+        bias = next(({"head.bias": value.reshape(-1)} for _, value in vectors if value.size == V), {})
+        for tok, head in [*itertools.permutations(tables, 2), *((t, t) for t in tables[:1] if len(tables) == 1)]:
+            for pos in places:
+                for norm, implied in norms([v for v in vectors if v[1].size != V], d, ["ln_f"]):
+                    yield {"tok": tok, "pos": pos, "head": head.T} | norm | bias, implied
+
+
+def _tables(matrices: list[np.ndarray], V: int, T_max: int, d: int) -> Iterator[list[np.ndarray]]:
+    """The matrices themselves, or, where tokens and places share a table, with that one in two, in either order."""
+    joint = [m for m in matrices if sorted(m.shape) == sorted((V + T_max, d))]
+    if len(joint) != 1:
+        yield matrices
+        return
+    table = joint[0] if joint[0].shape[1] == d else joint[0].T
+    rest = [m for m in matrices if m is not joint[0]]
+    yield [table[:V], table[V:], *rest]
+    yield [table[T_max:], table[:T_max], *rest]
 
 
 # --- attention, in detail ---------------------------------------------------------------------------------------------
@@ -195,6 +224,9 @@ def _one_head(values: list[np.ndarray], d: int) -> Iterator[list[np.ndarray]]:
     total = sum(value.size for value in values)
     dh, rest = divmod(total, 3 * d)
     if rest or not dh:
+        return
+    if dh == d:  # of full width: nothing in the shape says which side is which
+        yield from ([value.T for value in values], values) if all(v.shape == (d, d) for v in values) else ()
         return
     for joined in (True, False):
         found: list[np.ndarray] = []

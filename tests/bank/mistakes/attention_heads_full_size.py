@@ -2,13 +2,12 @@
 # about = "each head has the full width d; the projection takes H * d to d"
 # facts = "M24"
 # extends = "reference"
+# names = ["heads_full_size"]
 # [loses]
-# "attention.formula" = "failed"
-# "attention.heads" = "failed"
+# "attention.heads" = "partial"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# "initial_loss.residual_scaling" = "partial"
 # [bonus]
 # "bonus.qk_ov" = "failed"
 # ///

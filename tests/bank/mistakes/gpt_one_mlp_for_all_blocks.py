@@ -6,7 +6,6 @@
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# "initial_loss.residual_scaling" = "partial"
 # ///
 
 

@@ -7,7 +7,6 @@
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# "initial_loss.residual_scaling" = "partial"
 # "generation.sampling" = "failed"
 # ///
 
