@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.checks import ladder, matching
-from autograder.oracle import align
+from autograder.oracle import align, mistakes
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.student import Student
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.needs("MultiHeadAttention")
 
 D, H, T_MAX = 20, 4, 9  # with B=2 and T=7 no two sizes are alike, nor is one three, the number of roles
 B, T = 2, 7
+BIG = 8  # inputs as large make scores that a fill of -20 does not drown
 SMALL = 1e-5  # of the largest output: float32 rounding
 SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "heads_full_size")
 
@@ -35,6 +36,13 @@ def test_shape(student: Student, rng: np.random.Generator) -> None:
 
 
 def test_formula(judged: matching.Judged, notes: Notes) -> None:
+    if judged.match is None and (seen := judged.module.numel) <= D * D + D:
+        row = mistakes.named("heads_not_registered")
+        raise Failed(
+            f"MultiHeadAttention({D}, {H}, {T_MAX}) has {seen:,} parameters; its formula takes {4 * D * D + D:,}. "
+            f"{row.sentence}",
+            diagnosis=[(row.name, row.sentence)],
+        )
     matching.decide(judged, "MultiHeadAttention", notes, SEPARATE)
 
 
@@ -43,18 +51,27 @@ def test_heads(
 ) -> None:
     if judged.match is None:
         raise Failed("How many heads there are cannot be seen while the values differ from the formula.")
-    matching.decide(judged, "MultiHeadAttention", notes, [m for m in judged.match.mistakes if m not in SEPARATE])
+    wrong = [row for row in map(mistakes.named, judged.match.mistakes) if row.name in SEPARATE]
+    if wrong:
+        raise Failed(" ".join(row.sentence for row in wrong), diagnosis=[(row.name, row.sentence) for row in wrong])
     for heads in (1, D):
         other = judge(student, oracle, heads, rng)
         extra = set(other.match.mistakes) - set(judged.match.mistakes) if other.match else {"heads_wrong_number"}
-        if extra & set(SEPARATE):
+        found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
+        if found:
             raise Failed(
-                f"With {heads} heads the output is not that of {heads} separate heads, each of width {D // heads}."
+                f"For H={heads} the output is not that of {heads} separate heads, each of width {D // heads}. "
+                f"{found[0].sentence}",
+                diagnosis=[(found[0].name, found[0].sentence)],
             )
     notes.say(f"{H} heads are {H}, 1 is 1, and {D} are {D}, each with matrices of its own.")
 
 
 def test_simplex(student: Student, judged: matching.Judged, rng: np.random.Generator, notes: Notes) -> None:
+    steps = {row.step for row in map(mistakes.named, judged.match.mistakes)} if judged.match else {"softmax"}
+    if "merge" in steps and not steps & {"mask", "softmax"}:
+        notes.say("The weights themselves sum to 1, as the comparison with the formula shows.")
+        return
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     module.push({name: value.astype(np.float32) for name, value in judged.weights.items()})
     # Where all positions hold the same, an average of them is the same again: then each row sums to 1.
@@ -81,6 +98,7 @@ def test_causal(student: Student, judged: matching.Judged, rng: np.random.Genera
     x = rng.standard_normal((1, T, D)).astype(np.float32)
     whole = ladder.tensor(module(x), x.shape)[0]
     scale = max(1.0, float(np.abs(whole).max()))
+    large = ladder.tensor(module(BIG * x), x.shape)
     for start in range(1, T):
         changed = x.copy()
         changed[0, start:] = rng.standard_normal((T - start, D))
@@ -91,6 +109,12 @@ def test_causal(student: Student, judged: matching.Judged, rng: np.random.Genera
                 f"When the positions from {start} on changed, the output at position {int(moved[:start].argmax())} "
                 f"moved by {moved[:start].max() * scale:.2g}.",
                 "Are the scores of later positions set to -inf before the softmax?",
+            )
+        if not np.abs(ladder.tensor(module(BIG * changed), x.shape) - large)[0, :start].max() <= SMALL * BIG * scale:
+            raise Failed(
+                f"When the positions from {start} on changed, an output before them moved, for inputs {BIG} times as "
+                f"large.",
+                "Are the scores of later positions set to -inf, or to a number that large scores can outweigh?",
             )
         if not moved[start:].min() > SMALL:
             raise Failed(f"When the positions from {start} on changed, the output at one of them stayed the same.")
@@ -108,17 +132,17 @@ def test_causal(student: Student, judged: matching.Judged, rng: np.random.Genera
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def judge(student: Student, oracle: Oracle, heads: int, rng: np.random.Generator) -> matching.Judged:
+def judge(student: Student, oracle: Oracle, heads: int, rng: np.random.Generator, d: int = D) -> matching.Judged:
     """The comparison with the oracle for that number of heads."""
-    sizes = {"d": D, "H": heads, "T_max": T_MAX}
-    inputs = [rng.standard_normal((1, 1, D)), rng.standard_normal((B, T, D))]
+    sizes = {"d": d, "H": heads, "T_max": T_MAX}
+    inputs = [rng.standard_normal((1, 1, d)), rng.standard_normal((B, T, d))]
     return matching.against_oracle(
         oracle,
         "attention",
         lambda double: student.build("MultiHeadAttention", sizes, double=double),
         inputs,
         lambda out, x: ladder.tensor(out, x.shape),
-        {"d": D, "H": heads},
+        {"d": d, "H": heads},
         rng,
     )
 

@@ -17,7 +17,9 @@ SIZES = {"d": D, "H": H, "T_max": T_MAX}
 TRIAL = np.ones((1, 2, D), np.float32)
 
 
-def test_composition(student: Student, oracle: Oracle, rng: np.random.Generator, notes: Notes) -> None:
+def test_composition(
+    student: Student, oracle: Oracle, charged: set[str], rng: np.random.Generator, notes: Notes
+) -> None:
     probes = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
     with student.fresh() as fresh:
         _, all_used = matching.with_stand_ins(fresh, "Block", SIZES, probes, TRIAL)
@@ -36,6 +38,7 @@ def test_composition(student: Student, oracle: Oracle, rng: np.random.Generator,
             rng,
             {"attention": probes["MultiHeadAttention"], "mlp": probes["MLP"]},
         )
+    charged.update(judged.match.mistakes if judged.match else ())
     matching.decide(judged, "the block", notes)
 
 

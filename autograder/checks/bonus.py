@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import ladder
+from autograder.checks import attention, ladder
 from autograder.checks.initial_loss import ABOVE, BELOW, uniform_loss
-from autograder.oracle import ledger
+from autograder.oracle import align, ledger
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.errors import Absent
@@ -84,18 +85,21 @@ def test_batched_heads(
 
 
 @pytest.mark.needs("qk_ov", "MultiHeadAttention")
-def test_qk_ov(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+def test_qk_ov(
+    student: Student, assignment: Assignment, oracle: Oracle, rng: np.random.Generator, notes: Notes
+) -> None:
     n, (B, T) = assignment.small, (2, 7)
-    attention = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max})
-    attention.push(ladder.random_weights(attention, rng))
+    module = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max})
+    weights = ladder.random_weights(module, rng)
+    module.push(weights)
     x = rng.standard_normal((B, T, n.d)).astype(np.float32)
-    out = ladder.tensor(attention(x), x.shape).astype(np.float64)
-    pairs = [_pair(pair, n.d) for pair in _listed(student.function("qk_ov", attention, module="gpt"), n.H)]
+    out = ladder.tensor(module(x), x.shape).astype(np.float64)
+    pairs = [_pair(pair, n.d) for pair in _listed(student.function("qk_ov", module, module="gpt"), n.H)]
     rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
     # The products are those of this module if they alone rebuild its output, up to the bias of the projection.
     turned = {"QK": (True, False), "OV": (False, True), "QK and OV": (True, True)}
     scale = float(np.abs(out).max())
-    if not _misfit(out, x, pairs, n) <= 1e-3 * scale:
+    if not _misfit(out, x, pairs, n) <= 1e-3 * scale and not _of_weights(student, oracle, n, weights, pairs, rng):
         hint = next(
             (
                 f"{name} would fit if transposed: x is a row, so W_Q meets x from the right."
@@ -132,6 +136,32 @@ def _pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(pair, (list, tuple)) or [getattr(m, "shape", None) for m in pair] != [(d, d)] * 2:
         raise Failed(f"An entry of qk_ov is not a pair of matrices ({d}, {d}).")
     return pair[0].astype(np.float64), pair[1].astype(np.float64)
+
+
+def _of_weights(
+    student: Student,
+    oracle: Oracle,
+    n: Dims,
+    weights: dict[str, np.ndarray],
+    pairs: list[tuple[np.ndarray, np.ndarray]],
+    rng: np.random.Generator,
+) -> bool:
+    """Whether the pairs are products of the module's weights, where its mistake is known and costs elsewhere."""
+    judged = attention.judge(student, oracle, n.H, rng, n.d)
+    if judged.match is None or judged.match.heads != n.H:
+        return False
+    shapes = [(p.name, p.shape) for p in judged.module.parameters]
+    reading = next(itertools.islice(align.attention(shapes, n.d, n.H), judged.match.reading, None))
+    flat = np.concatenate([*(weights[name].reshape(-1) for name, _ in shapes), [0.0, 1.0]])
+    own = [
+        (flat[reading["q"][h]] @ flat[reading["k"][h]].T, flat[reading["v"][h]] @ flat[reading["o"][h]])
+        for h in range(n.H)
+    ]
+    return all(
+        np.abs(got - right).max() <= 1e-3 * max(1.0, np.abs(right).max())
+        for mine, theirs in zip(own, pairs, strict=True)
+        for right, got in zip(mine, theirs, strict=True)
+    )
 
 
 def _misfit(out: np.ndarray, x: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]], n: Dims) -> float:

@@ -81,6 +81,12 @@ def oracle(suite: Suite) -> Oracle:
     return suite.oracle
 
 
+@pytest.fixture(scope="session")
+def charged() -> set[str]:
+    """Names of mistakes that have cost points in a check before."""
+    return set()
+
+
 @pytest.fixture
 def notes(suite: Suite, request: pytest.FixtureRequest) -> Notes:
     """What the check says and measured."""

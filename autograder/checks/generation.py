@@ -7,6 +7,8 @@ accused by bad luck: a run counts as wrong only where right code would give it w
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,6 +25,7 @@ pytestmark = pytest.mark.needs("GPT")
 UNLIKELY = math.log(1e9)
 ROWS = 4
 DRAWS = 1024
+NOISY = 32  # draws of a forward that is not the same twice
 ALTERNATIVES = {  # how else tokens may have been drawn: what to ask then
     "blindly": "Is the softmax over the vocabulary (dim=-1), of the last logits?",
     "from the logits at the first position": "Which position's logits say what comes next?",
@@ -32,16 +35,38 @@ ALTERNATIVES = {  # how else tokens may have been drawn: what to ask then
 SAMPLE = (20, 10)  # rows and characters a row of the sample that is shown
 
 
+Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> the probabilities of what comes next, (B, T, V)
+
+
 @pytest.fixture
 def model(student: Student, assignment: Assignment, rng: np.random.Generator) -> Module:
     """A small GPT whose next token depends strongly on its whole context."""
-    built = student.build("GPT", assignment.small.arguments())
+    n = assignment.small
+    built = student.build("GPT", n.arguments())
+    tokens = rng.integers(0, n.V, (1, n.T_max))
+    untrained = probabilities(built, n, tokens)
     built.push(ladder.random_matrices(built, rng, 10.0))
+    ladder.follows(untrained, probabilities(built, n, tokens))
     return built
 
 
+@pytest.fixture
+def forward(model: Module, assignment: Assignment, rng: np.random.Generator) -> Forward:
+    """The student's own forward, under the weights that the model then has."""
+    n = assignment.small
+    tokens = rng.integers(0, n.V, (1, n.T_max))
+    plain = partial(probabilities, model, n)
+    if np.array_equal(plain(tokens), plain(tokens, seed=1)):
+        return plain
+    # It draws by itself, as with dropout that is always on: tokens then follow its mean, which is known up to what has
+    # not been seen in so many draws.
+    return lambda context: np.asarray(
+        (np.sum([plain(context, seed=seed) for seed in range(NOISY)], 0) + 1 / n.V) / (NOISY + 1)
+    )
+
+
 def test_contract(
-    student: Student, assignment: Assignment, model: Module, rng: np.random.Generator, notes: Notes
+    student: Student, assignment: Assignment, model: Module, forward: Forward, rng: np.random.Generator, notes: Notes
 ) -> None:
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, 5))
@@ -49,40 +74,44 @@ def test_contract(
     if not np.array_equal(same, prompt):
         raise Failed("With max_new_tokens=0, generate changed the prompt.", "Are only new tokens appended?")
     tokens = generate(student, model, prompt, 4, n.T_max)
-    judge(model, n, tokens, 5, "after a prompt of 5 tokens")
+    judge(forward, n, tokens, 5, "after a prompt of 5 tokens")
     alone = generate(student, model, prompt[:1, :1], 2, n.T_max)
-    judge(model, n, alone, 1, "after a prompt of 1 token")
+    judge(forward, n, alone, 1, "after a prompt of 1 token")
     notes.show(sample=sample(student, assignment, rng))
 
 
-def test_crop(student: Student, assignment: Assignment, model: Module, rng: np.random.Generator, notes: Notes) -> None:
+def test_crop(
+    student: Student, assignment: Assignment, model: Module, forward: Forward, rng: np.random.Generator, notes: Notes
+) -> None:
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, n.T_max - 3))
     tokens = generate(student, model, prompt, 20, n.T_max)
-    judge(model, n, tokens, prompt.shape[1], f"past T_max={n.T_max}")
+    judge(forward, n, tokens, prompt.shape[1], f"past T_max={n.T_max}")
     notes.say(f"Past T_max={n.T_max} each new token follows from the last {n.T_max} tokens.")
 
 
-def test_long_prompt(student: Student, assignment: Assignment, model: Module, rng: np.random.Generator) -> None:
+def test_long_prompt(
+    student: Student, assignment: Assignment, model: Module, forward: Forward, rng: np.random.Generator
+) -> None:
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, n.T_max + 7))
     tokens = generate(student, model, prompt, 12, n.T_max)
     judge(
-        model, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]} tokens, longer than T_max={n.T_max},"
+        forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]} tokens, longer than T_max={n.T_max},"
     )
 
 
 def test_sampling(
-    student: Student, assignment: Assignment, model: Module, rng: np.random.Generator, notes: Notes
+    student: Student, assignment: Assignment, model: Module, forward: Forward, rng: np.random.Generator, notes: Notes
 ) -> None:
     n = assignment.small
     model.push(ladder.random_matrices(model, rng, 1.2))  # no token nearly certain, and no two alike
     # Of some prompts, the one after which the last position says something else than the first.
     prompts = rng.integers(0, n.V, (16, 6))
-    places = probabilities(model, n, prompts)
+    places = forward(prompts)
     chosen = int(np.abs(places[:, -1] - places[:, 0]).sum(-1).argmax())
     prompt = np.repeat(prompts[chosen : chosen + 1], DRAWS, 0)
-    p = probabilities(model, n, prompt)[:, -1].mean(0)  # in the batch in which the tokens are drawn
+    p = forward(prompt)[:, -1].mean(0)  # in the batch in which the tokens are drawn
     drawn = generate(student, model, prompt, 1, n.T_max, seed=1)[:, -1]
     counts = np.bincount(drawn, minlength=n.V)
     notes.show(expected=[round(float(x), 4) for x in p], drawn=[int(x) for x in counts])
@@ -144,7 +173,7 @@ def generate(student: Student, model: Module, prompt: np.ndarray, new: int, T_ma
     return out
 
 
-def judge(model: Module, n: Dims, tokens: np.ndarray, start: int, when: str) -> None:
+def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) -> None:
     """Raise Failed where the tokens from ``start`` on are far likelier under a known mistake than when drawn rightly.
 
     Drawn rightly, the likelihood ratio of any one alternative exceeds 1e9 with a probability of at most 1e-9 (Markov).
@@ -152,10 +181,10 @@ def judge(model: Module, n: Dims, tokens: np.ndarray, start: int, when: str) -> 
     if not ((tokens >= 0) & (tokens < n.V)).all():
         raise Failed(f"generate returned tokens outside 0 to {n.V - 1}.")
     ratios = dict.fromkeys(ALTERNATIVES, 0.0)
-    from_first = probabilities(model, n, tokens[:, : n.T_max])[:, -1]
+    from_first = forward(tokens[:, : n.T_max])[:, -1]
     alike = 0.0  # log probability that independent rows draw the same tokens throughout
     for position in range(start, tokens.shape[1]):
-        places = probabilities(model, n, tokens[:, max(0, position - n.T_max) : position])
+        places = forward(tokens[:, max(0, position - n.T_max) : position])
         right = places[:, -1]
         others = {
             "blindly": np.full_like(right, 1 / n.V),
@@ -185,10 +214,10 @@ def _log(p: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.maximum(np.take_along_axis(p, drawn[:, None], -1)[:, 0], 1e-300)))
 
 
-def probabilities(model: Module, n: Dims, context: np.ndarray) -> np.ndarray:
+def probabilities(model: Module, n: Dims, context: np.ndarray, seed: int = 0) -> np.ndarray:
     """(B, T) -> (B, T, V), or (B, 1, V) where only the last position is returned: softmax of the logits."""
     B, T = context.shape
-    output = model(context)
+    output = model(context, seed=seed)
     last_only = isinstance(output, np.ndarray) and output.shape == (B, 1, n.V)
     logits = ladder.logits(output, (B, 1 if last_only else T, n.V))
     exp = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))

@@ -29,19 +29,25 @@ NEAR = 0.04
 def test_window(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
     n = assignment.course
     losses = []
-    for seed in rng.integers(1 << 31, size=SEEDS):
-        model = student.build("GPT", n.arguments(), seed=int(seed))
+    # The losses are those of the initial weights in another process, where nothing but the weights is the same.
+    with student.fresh() as fresh:
+        model = fresh.build("GPT", n.arguments())
         idx = rng.integers(0, n.V, (BATCH, n.T_max))
-        logits = ladder.logits(model(idx), (BATCH, n.T_max, n.V)).astype(np.float64)
-        if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
-            raise Failed(
-                "At every position the logits are between 0 and 1 and sum to 1: they are probabilities.",
-                "Is there a softmax at the end of forward? F.cross_entropy applies one itself.",
-            )
-        losses.append(float(uniform_loss(logits).mean()))
+        for seed in rng.integers(1 << 31, size=SEEDS):
+            model.push(student.build("GPT", n.arguments(), seed=int(seed)).pull())
+            logits = ladder.logits(model(idx), (BATCH, n.T_max, n.V)).astype(np.float64)
+            if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
+                raise Failed(
+                    "At every position the logits are between 0 and 1 and sum to 1: they are probabilities.",
+                    "Is there a softmax at the end of forward? F.cross_entropy applies one itself.",
+                )
+            losses.append(float(uniform_loss(logits).mean()))
+        text = on_text(model, assignment)
+        model.push(ladder.random_weights(model, rng))
+        ladder.follows(logits, ladder.logits(model(idx), logits.shape))
     loss, chance = float(np.median(losses)), math.log(n.V)
     low, high = round(chance - BELOW, 2), round(chance + ABOVE, 2)
-    figures = {"random targets": loss, f"ln {n.V}": chance} | expected(n) | on_text(model, assignment)
+    figures = {"random targets": loss, f"ln {n.V}": chance} | expected(n) | text
     notes.show(losses={name: round(value, 4) for name, value in figures.items()})
     if not low <= loss <= high:
         raise Failed(
@@ -75,7 +81,8 @@ def test_residual_scaling(student: Student, assignment: Assignment, rng: np.rand
     unscaled = [name for name, kinds in found.items() if not kinds]
     if unscaled:
         hint = (
-            "Does GPT scale the weights of both projections, in every block, by 1/sqrt(2L) after the blocks are built?"
+            "Does GPT scale the weights of both projections, in every block, by 1/sqrt(2L) after the blocks are built, "
+            "with the L that it is given?"
         )
         raise (Partial if len(unscaled) == 1 else Failed)(
             f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved.", hint

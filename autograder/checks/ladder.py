@@ -28,7 +28,7 @@ def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         raise Failed(
             f"{int(bad.sum()):,} of {output.size:,} entries of the output are not finite; the first is at {first}.",
-            "Is there a position whose scores are all -inf, so that its softmax is 0/0?",
+            "Is there a position whose scores are all -inf, so that its softmax is 0/0, or a 0 times -inf?",
         )
     return output
 
@@ -43,6 +43,18 @@ def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     if isinstance(output, (tuple, list)) and output:
         output = output[0]
     return tensor(output, shape)
+
+
+def follows(before: np.ndarray, after: np.ndarray) -> None:
+    """Raise Failed where logits stayed the same although all weights were changed between ``before`` and ``after``.
+
+    What a model says of itself counts only where its outputs come from its weights.
+    """
+    if not (before != after).any(-1).all():
+        raise Failed(
+            "The logits stay the same when all weights of the model change.",
+            "Is what forward returns computed from the parameters?",
+        )
 
 
 def number(value: Any) -> float | None:

@@ -104,7 +104,9 @@ def decide(judged: Judged, what: str, notes: Notes, elsewhere: Sequence[str] = (
     diagnosis = [(row.name, row.sentence) for row in wrong]
     remarks = [row.sentence for row in map(mistakes.named, judged.match.mistakes) if row.accepted]
     if not wrong:
-        notes.say(" ".join(remarks) or "Equal to the formula for the same weights.")
+        else_where = [row.sentence for row in costly(judged.match.mistakes)]
+        equal = "Equal to the formula for the same weights"
+        notes.say(" ".join([f"{equal}, but for one thing:", *else_where] if else_where else remarks) or f"{equal}.")
         return
     seen = " ".join(row.sentence for row in wrong)
     if len(wrong) == 1:

@@ -10,8 +10,10 @@ import pytest
 
 from autograder.assignment import Assignment, Dims
 from autograder.checks import ladder, matching
+from autograder.oracle import mistakes
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes, Partial
+from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Student
 
 pytestmark = pytest.mark.needs("GPT")
@@ -55,22 +57,28 @@ def probe(assignment: Assignment, shared_rng: np.random.Generator) -> np.ndarray
     return np.asarray(shared_rng.standard_normal((d, d)) / np.sqrt(d))
 
 
-def test_composition(judged: matching.Judged | None, notes: Notes) -> None:
+def test_composition(judged: matching.Judged | None, charged: set[str], notes: Notes) -> None:
     if judged is None:
         notes.say("The blocks are no modules of their own in this model; it is judged as a whole.")
         return
-    matching.decide(judged, "GPT", notes)
+    # A LayerNorm of the student's own is wrong once, although GPT has one more.
+    elsewhere = [row.name for row in mistakes.of("norm") if row.name in charged]
+    matching.decide(judged, "GPT", notes, elsewhere)
 
 
 def test_gradients(
     student: Student,
     oracle: Oracle,
     assignment: Assignment,
-    judged: matching.Judged | None,
+    request: pytest.FixtureRequest,
     probe: np.ndarray,
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    try:
+        judged: matching.Judged | None = request.getfixturevalue("judged")
+    except (Failed, StudentError):
+        judged = None  # what is wrong with the outputs costs in its own check
     n = replace(assignment.small, L=BLOCKS)
     idx, targets = rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (B, T))
     with student.fresh() as fresh:
@@ -78,20 +86,23 @@ def test_gradients(
         own = {name: w.astype(np.float32) for name, w in matching.own_weights(module, rng).items()}
         module.push(own)
         got = module.gradients(idx, targets)
+        logits, loss = _pair(module(idx, targets))
     silent = [name for name in own if name not in got or not np.abs(got[name]).max() > 0]
     if silent:
         raise Failed(
             f"After the loss is differentiated, {', '.join(silent[:4])} has no gradient, so it would never learn.",
             "Is it used in forward, and does the loss depend on it without detach or item?",
         )
-    if judged and judged.match and not matching.costly(judged.match.mistakes):
+    # A loss that is not the cross-entropy costs in its own check, and has other gradients.
+    usual = logits.size == B * T * n.V and abs(loss - cross_entropy(logits.reshape(B, T, n.V), targets)) <= 1e-3
+    if usual and judged and judged.match and not matching.costly(judged.match.mistakes):
         right = oracle.gradients(own, judged.match.reading, n.arguments(), probe.astype(np.float32), idx, targets)
         for name, gradient in right.items():
             gap = float(np.abs(got[name] - gradient).max() / max(1e-3, np.abs(gradient).max()))
             if not gap <= 1e-3:
                 raise Failed(
                     f"The gradient of {name} differs from that of the cross-entropy by {gap:.0%} of its largest entry.",
-                    "Is the loss the mean over all positions, and is nothing detached?",
+                    "Is nothing on the way from it to the loss detached?",
                 )
     notes.say("Every parameter of GPT's own gets its gradient.")
 
@@ -114,12 +125,16 @@ def test_loss(student: Student, assignment: Assignment, rng: np.random.Generator
 
 def test_training(student: Student, rng: np.random.Generator, notes: Notes) -> None:
     n, (batch, length) = TRAINED, (8, 16)
-    model = student.build("GPT", n.arguments(), seed=int(rng.integers(1 << 31)))
+    seed = int(rng.integers(1 << 31))
+    model = student.build("GPT", n.arguments(), seed=seed)
     idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
     first = cross_entropy(ladder.logits(model(idx), (batch, length, n.V)), targets)
-    trained = model.train(idx, targets, STEPS, RATE, FALLEN * first / 2)
-    last = cross_entropy(ladder.logits(trained["output"], (batch, length, n.V)), targets)
-    losses = [round(float(x), 3) for x in trained["losses"]]
+    losses = [round(loss, 3) for loss in model.train(idx, targets, STEPS, RATE, FALLEN * first / 2)]
+    # What was learnt is in the weights: it has to show in a process that has not seen the targets.
+    with student.fresh() as fresh:
+        again = fresh.build("GPT", n.arguments(), seed=seed)
+        again.push(model.pull())
+        last = cross_entropy(ladder.logits(again(idx), (batch, length, n.V)), targets)
     notes.show(training=losses)
     if not last <= FALLEN * first:
         raise Failed(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
+from autograder.checks import ladder
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.student import Student
 
@@ -35,13 +36,17 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
     idx = rng.integers(0, n.V, (B, T))
     table = rows(student.function("shape_table", model, idx, module="gpt"))
     traced = model.trace(idx)
+    logits = returned(traced["output"])
     stream = (B, T, n.d)
     blocks = [tuple(shape) for shape in traced["blocks"]]
     if len(blocks) != n.L:  # blocks that are not of the class Block: what they give out is seen from outside
         blocks = [stream] * n.L
     # A stage may show what the model does or what it should do: a model that is wrong there loses elsewhere.
     stages = [("embeddings", {stream}), *((f"block {i}", {shape, stream}) for i, shape in enumerate(blocks, 1))]
-    stages += [("final LayerNorm", {stream}), ("logits", {(B, T, n.V), returned(traced["output"], (B, T, n.V))})]
+    stages += [
+        ("final LayerNorm", {stream}),
+        ("logits", {(B, T, n.V), logits.shape if logits is not None else (B, T, n.V)}),
+    ]
     rest = iter(table)
     for position, (stage, shapes) in enumerate(stages):
         if not any(found in shapes for _, found in rest):
@@ -51,6 +56,11 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
                 f"shape {max(shapes)} is not there, after {position} that are. Your rows: {given or 'none'}.",
                 "Is there a row after the embeddings, each block and the final LayerNorm, and one for the logits?",
             )
+    model.push(ladder.random_weights(model, rng))
+    after = returned(model(idx))
+    if logits is None or after is None or logits.shape != after.shape:
+        raise Failed("forward returned no logits, so there is no shape that the table could show.")
+    ladder.follows(logits, after)
     return table
 
 
@@ -75,13 +85,13 @@ def rows(table: Any) -> list[tuple[str, Shape]]:
     return found
 
 
-def returned(output: Any, shape: Shape) -> Shape:
-    """The shape of the logits that the model returns; ``shape`` where they are not to be found in it."""
+def returned(output: Any) -> np.ndarray | None:
+    """The logits that the model returns, whatever they are; None where they are not to be found."""
     if isinstance(output, dict):
         output = output.get("logits")
     if isinstance(output, (tuple, list)) and output:
         output = output[0]
-    return tuple(output.shape) if isinstance(output, np.ndarray) else shape
+    return output if isinstance(output, np.ndarray) and output.ndim else None
 
 
 def _whole(size: Any) -> bool:

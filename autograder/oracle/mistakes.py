@@ -133,6 +133,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "heads_share_keys_values", "attention", "", "", "The heads share a key or value matrix; each needs its own."
     ),
+    Mistake(
+        "heads_not_registered",
+        "attention",
+        "",
+        "",
+        "The heads are not among the parameters: a Python list hides them from nn.Module, nn.ModuleList does not.",
+    ),
     Mistake("heads_full_size", "attention", "", "", "Each head has the full width d; it should have d // H."),
     Mistake("qkv_biases", "attention", "", "", "Query, key and value have biases; in this course they have none."),
     Mistake(
@@ -142,6 +149,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("mlp_width", "mlp", "", "", "The MLP is not 4d wide inside."),
     Mistake("mlp_up_bias_missing", "mlp", "", "", "The first Linear has no bias; nn.Linear gives it one."),
     Mistake("mlp_down_bias_missing", "mlp", "", "", "The second Linear has no bias; nn.Linear gives it one."),
+    Mistake("mlp_biases_missing", "mlp", "", "", "Neither Linear has a bias; nn.Linear gives each one."),
     Mistake("mlp_relu", "mlp", "activation", "relu", "The activation is ReLU; it should be GELU."),
     Mistake("mlp_leaky_relu", "mlp", "activation", "leaky relu", "The activation is a leaky ReLU; it should be GELU."),
     Mistake("mlp_silu", "mlp", "activation", "silu", "The activation is SiLU; it should be GELU."),
@@ -241,6 +249,7 @@ MISTAKES: tuple[Mistake, ...] = (
     # LayerNorm, wherever it is the student's own
     Mistake("norm_shared", "norm", "", "", "There is one LayerNorm where each of the two sublayers needs its own."),
     Mistake("norm_bias_missing", "norm", "", "", "The LayerNorms have a gain but no bias."),
+    Mistake("norm_rms", "norm", "", "", "This is RMSNorm: the mean is not subtracted, and there is no bias."),
     Mistake("norm_without_affine", "norm", "", "", "The LayerNorms have neither gain nor bias."),
     Mistake(
         "norm_unbiased",
@@ -256,9 +265,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "over time",
         "LayerNorm runs over the positions; it should run over the d features.",
     ),
-    Mistake(
-        "norm_not_centred", "norm", "norm", "not centred", "LayerNorm does not subtract the mean (that is RMSNorm)."
-    ),
+    Mistake("norm_not_centred", "norm", "norm", "not centred", "LayerNorm does not subtract the mean."),
     Mistake(
         "norm_eps_1",
         "norm",

@@ -131,6 +131,10 @@ def _attention(q: Question) -> Found | None:
         {},
         *({m.step: m.way} for m in mistakes.of("attention") if m.step in ("value", "project", "merge", "softmax")),
     ]
+    for number, reading in enumerate(_sound(align.attention(q.shapes, d, H))):
+        right = partial(gpt.attention, w=_weights(q.flat, reading, "a."), at="a")
+        if q.fits(right, single) and q.fits(right):  # first of all: most have made no mistake
+            return Found(_implied(reading, H), number, H)
     for heads in [H, *(h for h in range(1, d + 1) if d % h == 0 and h != H)]:
         readings = []
         for number, reading in enumerate(_sound(align.attention(q.shapes, d, heads))):
@@ -167,7 +171,8 @@ def _mlp(q: Question) -> Found | None:
             w = _weights(q.flat, reading, "m.")
             if q.fits(partial(gpt.mlp, w=w, at="m", how=how)):
                 implied = ["mlp_width"] if reading["up"].shape[1] != 4 * d else []
-                implied += [f"mlp_{side}_bias_missing" for side in ("up", "down") if f"{side}.bias" not in reading]
+                missing = [side for side in ("up", "down") if f"{side}.bias" not in reading]
+                implied += ["mlp_biases_missing"] if len(missing) == 2 else [f"mlp_{m}_bias_missing" for m in missing]
                 return Found([*implied, *names], number)
     return None
 
@@ -180,8 +185,15 @@ def _block(q: Question) -> Found | None:
         for number, (reading, implied) in enumerate(align.norms(tensors, q.sizes["d"], ["ln1", "ln2"])):
             w = _weights(q.flat, reading, "b.")
             if q.fits(partial(gpt.composed, w=w, at="b", attend=attend, think=think, how=how)):
-                return Found([implied, *names], number)
+                return Found(_norms(implied, names), number)
     return None
+
+
+def _norms(implied: str, names: list[str]) -> list[str]:
+    """Mistakes of the norms, from tensors and from values; the two that make an RMSNorm are one."""
+    if implied == "norm_bias_missing" and "norm_not_centred" in names:
+        return ["norm_rms", *(name for name in names if name != "norm_not_centred")]
+    return [implied, *names]
 
 
 def _model(q: Question) -> Found | None:
@@ -199,7 +211,7 @@ def _model(q: Question) -> Found | None:
                 found += ["positions_missing"] if (reading["pos"] == align.ZERO).all() else []
                 found += ["head_bias"] if "head.bias" in reading else []
                 found += ["blocks_wrong_number"] if count != L else []
-                return Found([*found, *names], number)
+                return Found([*found[1:], *_norms(found[0], names)], number)
     return None
 
 

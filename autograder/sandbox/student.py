@@ -327,11 +327,11 @@ class Module:
         given = {"number": self.number, "idx": idx, "targets": targets}
         return self._student._call(call, f"{self.name}.forward", "gradients", given, dict)
 
-    def train(self, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> dict[str, Any]:
-        """The losses of up to ``steps`` steps of Adam on one batch, and what the model returns for idx afterwards."""
+    def train(self, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> list[float]:
+        """The losses of up to ``steps`` steps of Adam on one batch, as the model claims them."""
         self._same_process()
         given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
-        return self._student._call(f"training {self.name}", f"{self.name}.forward", "train", given, dict)
+        return self._student._call(f"training {self.name}", f"{self.name}.forward", "train", given, _losses)
 
     def trace(self, idx: np.ndarray) -> dict[str, Any]:
         """What the model returns for ``idx``, and the shapes that hooks see come out of its Blocks."""
@@ -379,6 +379,10 @@ def _claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
 def _loaded(answer: Any) -> tuple[dict[str, tuple[int, tuple[str, ...]]], list[tuple[tuple[str, ...], Remote]]]:
     defined = {str(name): (int(line), tuple(map(str, stubs))) for name, (line, stubs) in answer["defined"].items()}
     return defined, [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
+
+
+def _losses(answer: Any) -> list[float]:
+    return [float(loss) for loss in answer]
 
 
 def _arrays(answer: Any) -> dict[str, np.ndarray]:

@@ -49,6 +49,8 @@ class Opaque:
 
 def clean(text: str, cap: int = MAX_TEXT) -> str:
     """``text`` without control characters, direction overrides and lone surrogates, and not longer than ``cap``."""
+    if len(text) <= cap and text.isprintable():
+        return text  # nearly all of it
     text = text[: cap + 1].encode("utf-8", "backslashreplace").decode("utf-8")
     text = "".join(c if c in "\n\t" or (c.isprintable() and c not in "\u2028\u2029") else "\ufffd" for c in text)
     return text if len(text) <= cap else text[: cap - 1] + "…"

@@ -1,0 +1,157 @@
+"""Each class counts by itself, and the figures follow the course's sizes."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograder import submission
+from autograder.assignment import ASSIGNMENT, Dims
+from autograder.checks import claims
+from autograder.oracle import ledger
+from autograder.outcome import Failed
+from autograder.report import Report
+from autograder.sandbox.process import Zygote
+from autograder.sandbox.student import Student
+from tests.conftest import ROOT
+
+Grade = Callable[..., Report]
+OTHER = Dims(V=96, T_max=32, d=48, H=6, L=3)
+
+
+def only(folder: Path, *names: str) -> Path:
+    """The stub, with the reference's definitions of ``names`` in place of its own."""
+    stub = (ROOT / "student" / "gpt.py").read_text("utf-8")
+    solution = (ROOT / "reference" / "gpt.py").read_text("utf-8")
+    written = {
+        node.name: ast.get_source_segment(solution, node)
+        for node in ast.parse(solution).body
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+    }
+    shutil.copy(ROOT / "student" / "head.py", folder)
+    (folder / "gpt.py").write_text("\n\n\n".join([stub, *(str(written[name]) for name in names)]), "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "criterion"), [("MLP", "mlp"), ("Block", "block"), ("MultiHeadAttention", "attention")]
+)
+def test_a_class_alone_scores_the_whole_of_its_criterion(
+    grade: Grade, tmp_path: Path, name: str, criterion: str
+) -> None:
+    report = grade(only(tmp_path, name))
+    assert {check.status for check in report.of(criterion)} == {"passed"}, report.of(criterion)
+    assert report.score == sum(check.max_score for check in report.of(criterion))
+
+
+def test_the_model_alone_scores_what_does_not_rest_on_its_parts(grade: Grade, tmp_path: Path) -> None:
+    report = grade(only(tmp_path, "GPT"))
+    got = {check.id: check.status for check in report.of("model")}
+    assert got == {
+        "model.composition": "passed",
+        "model.gradients": "passed",
+        "model.loss": "passed",
+        "model.training": "blocked",  # of the whole model, as measured
+    }
+
+
+def test_all_figures_follow_another_course_configuration(tmp_path: Path) -> None:
+    for name in ("autograder", "reference", "student"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    place = tmp_path / "autograder" / "assignment.py"
+    course = ", ".join(f"{letter}={size}" for letter, size in ASSIGNMENT.course.arguments().items())
+    text = place.read_text("utf-8")
+    assert text.count(f"course=Dims({course})") == 1
+    place.write_text(text.replace(f"course=Dims({course})", f"course=Dims({OTHER})"), "utf-8")
+    told = {}
+    for name, points in (("reference", 100), ("student", 0)):
+        command = [sys.executable, "-m", "autograder", "grade", name, "--json", f"{name}.json"]
+        environment = {**os.environ, "COLUMNS": "80"}
+        run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        report = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
+        assert (report["score"], report["gradable"]) == (points, True), run.stdout
+        told[name] = run.stdout
+    assert f"{ledger.total(OTHER):,} parameters at the course configuration" in told["reference"]
+    assert "ln 96 = 4.564" in told["reference"]
+    old = [f"{ledger.total(ASSIGNMENT.course):,}", "ln 65", "4.174"]
+    assert not [figure for figure in old for text in told.values() if figure in text]
+
+
+PADDED = """
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up, self.down = nn.Linear(d, 2 * d), nn.Linear(2 * d, d)
+        self.pad = nn.Parameter(torch.zeros(4 * d * d + 2 * d))
+
+    def forward(self, x):
+        return self.down(F.gelu(self.up(x)))
+"""
+PADDED_TABLE = """
+class MLP(MLP):
+    def __init__(self, d):
+        super().__init__(d)
+        self.up, self.down = nn.Linear(d, 2 * d), nn.Linear(2 * d, d)
+
+
+class GPT(GPT):
+    def __init__(self, V, T_max, d, H, L):
+        super().__init__(V, T_max, d, H, L)
+        self.tok_emb = nn.Embedding(V + L * (4 * d + 2), d)
+"""
+REMEMBERING = """
+class MLP(MLP):
+    seen = 0
+
+    def forward(self, x):
+        MLP.seen += 1
+        return super().forward(x) * (1 + 0.1 * MLP.seen)
+"""
+
+
+def handle(zygote: Zygote, folder: Path, addition: str) -> Student:
+    """The reference with ``addition`` at its end, ready to be called."""
+    shutil.copytree(ROOT / "reference", folder)
+    with (folder / "gpt.py").open("a", encoding="utf-8") as file:
+        file.write(addition)
+    return Student(zygote, submission.read(folder).files, [entry.name for entry in ASSIGNMENT.contract])
+
+
+@pytest.mark.parametrize("addition", [PADDED, PADDED_TABLE])
+def test_parameters_that_only_fill_up_the_count_are_named(zygote: Zygote, tmp_path: Path, addition: str) -> None:
+    n = ASSIGNMENT.course
+    student = handle(zygote, tmp_path / "work", addition)
+    try:
+        model = student.build("GPT", n.arguments())
+        assert model.numel == ledger.total(n)
+        with pytest.raises(Failed, match="take no part"):
+            claims.bound(student, model, n, np.random.default_rng(0))
+    finally:
+        student.close()
+
+
+def test_every_parameter_of_the_reference_moves_the_logits(zygote: Zygote, tmp_path: Path) -> None:
+    student = handle(zygote, tmp_path / "work", "")
+    try:
+        assert not claims.without_effect(student, ASSIGNMENT.course, np.random.default_rng(0))
+        assert claims.laid_out(student, student.build("GPT", ASSIGNMENT.small.arguments()), ASSIGNMENT.small)
+    finally:
+        student.close()
+
+
+def test_a_model_that_remembers_its_calls_shows_in_another_process(zygote: Zygote, tmp_path: Path) -> None:
+    student = handle(zygote, tmp_path / "work", REMEMBERING)
+    try:
+        with pytest.raises(Failed, match="in another process"):
+            claims.without_effect(student, ASSIGNMENT.small, np.random.default_rng(0))
+    finally:
+        student.close()
