@@ -68,7 +68,10 @@ class Provenance(_Data):
 
 
 class Timing(_Data):
-    """Seconds. The only block that differs between two gradings of the same submission, with ``output``."""
+    """Seconds. The only block that differs between two gradings of the same submission, with ``output``.
+
+    ``cpu`` is that of the submission's own processes; ``checks`` counts CPU seconds of all processes, check by check.
+    """
 
     wall: float
     cpu: float

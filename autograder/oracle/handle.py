@@ -82,6 +82,11 @@ class Oracle:
         arguments = {"tensors": list(tensors.items()), "reading": reading, "sizes": dict(sizes)}
         return dict(self._ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
 
+    @property
+    def cpu(self) -> float:
+        """CPU seconds used so far."""
+        return self._process.cpu if self._process else 0.0
+
     def close(self) -> None:
         """End the oracle's process."""
         if self._process is not None:

@@ -251,6 +251,7 @@ class Student:
             self._record.held = self._process.held
             files = {name: np.frombuffer(data, np.uint8) for name, data in self._files.items()}
             self._process.call("files", {"files": files}, self._zygote.limits.call_cpu, 60)
+            self._record.cpu += self._process.cpu
         return self._process
 
     def _translated(self, call: str, remote: Remote) -> StudentError:
