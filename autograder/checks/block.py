@@ -21,35 +21,34 @@ def test_composition(
     student: Student, oracle: Oracle, charged: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
     probes = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
-    with student.fresh() as fresh:
-        _, all_used = matching.with_stand_ins(fresh, "Block", SIZES, probes, TRIAL)
-        if not all_used:
-            notes.say("Attention and MLP are no modules of their own in this block; it is judged in the full model.")
-            return
-        judged = matching.against_oracle(
-            oracle,
-            "block",
-            lambda double: matching.with_stand_ins(
-                fresh, "Block", SIZES, probes, TRIAL.astype(np.float64 if double else np.float32), double
-            )[0],
-            [rng.standard_normal((B, T, D))],
-            lambda out, x: ladder.tensor(out, x.shape),
-            {"d": D},
-            rng,
-            {"attention": probes["MultiHeadAttention"], "mlp": probes["MLP"]},
-        )
+    # In the process of this file alone: the linear maps change the classes in it.
+    _, all_used = matching.with_stand_ins(student, "Block", SIZES, probes, TRIAL)
+    if not all_used:
+        notes.say("Attention and MLP are no modules of their own in this block; it is judged in the full model.")
+        return
+    judged = matching.against_oracle(
+        oracle,
+        "block",
+        lambda double: matching.with_stand_ins(
+            student, "Block", SIZES, probes, TRIAL.astype(np.float64 if double else np.float32), double
+        )[0],
+        [rng.standard_normal((B, T, D))],
+        lambda out, x: ladder.tensor(out, x.shape),
+        {"d": D},
+        rng,
+        {"attention": probes["MultiHeadAttention"], "mlp": probes["MLP"]},
+    )
     charged.update(judged.match.mistakes if judged.match else ())
     matching.decide(judged, "the block", notes)
 
 
 def test_identity(student: Student, rng: np.random.Generator, notes: Notes) -> None:
     probes = {name: np.zeros((D, D)) for name in ("MultiHeadAttention", "MLP")}
-    with student.fresh() as fresh:
-        module, _ = matching.with_stand_ins(fresh, "Block", SIZES, probes, TRIAL)
-        # All that is left of it is zero too, so parts that are no modules of their own are just as silent.
-        module.push({p.name: np.zeros(p.shape, np.float32) for p in module.parameters if not p.owner})
-        x = rng.standard_normal((B, T, D)).astype(np.float32)
-        out = ladder.tensor(module(x), x.shape)
+    module, _ = matching.with_stand_ins(student, "Block", SIZES, probes, TRIAL)
+    # All that is left of it is zero too, so parts that are no modules of their own are just as silent.
+    module.push({p.name: np.zeros(p.shape, np.float32) for p in module.parameters if not p.owner})
+    x = rng.standard_normal((B, T, D)).astype(np.float32)
+    out = ladder.tensor(module(x), x.shape)
     gap = float(np.abs(out - x).max())
     if not gap <= 1e-5:
         raise Failed(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -66,16 +67,21 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def definitions(source: bytes) -> dict[str, tuple[int, list[str]]]:
     """For each top-level class and function the line to look at, and which of its functions are still stubs."""
     found = {}
-    for piece in _pieces(source):
-        try:
-            body = ast.parse(piece).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for node in body:
+    for tree in [whole] if (whole := _tree(source)) else map(_tree, _pieces(source)):
+        for node in tree.body if tree else ():
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 stubs = _stubs(node)
                 found[node.name] = (min(stubs.values(), default=node.lineno), list(stubs))
     return found
+
+
+@functools.lru_cache(8)
+def _tree(source: bytes | str) -> ast.Module | None:
+    """The syntax tree, or None where there is none; kept, since both executing and describing a file take it."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
@@ -104,9 +110,8 @@ def _lines(text: str) -> list[str]:
 
 def _statements(source: bytes, name: str) -> Iterator[tuple[tuple[str, ...], types.CodeType | SyntaxError]]:
     """The top-level statements, compiled, each with the names that it binds."""
-    try:
-        tree = ast.parse(source, name)
-    except SyntaxError:
+    tree = _tree(source)
+    if tree is None:
         for piece in _pieces(source):
             names = tuple(DEFINES.findall(piece))
             try:
@@ -134,19 +139,11 @@ def _bound(node: ast.stmt) -> tuple[str, ...]:
 
 
 def _pieces(source: bytes) -> Iterator[str]:
-    """The source in pieces that begin at the left margin, each on its own lines: whole, where all of it parses.
+    """A source that does not parse, in pieces that begin at the left margin, each on its own lines.
 
     Pieces that only parse together (decorators, texts, brackets) are put together; what never does stands alone.
     """
-    text = _text(source)
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        pass
-    else:
-        yield text
-        return
-    lines = _lines(text)
+    lines = _lines(_text(source))
     starts = [i for i, line in enumerate(lines) if line[:1].strip() and line[0] not in "#)]}"]
     ends = [*starts[1:], len(lines)]
     at = 0
