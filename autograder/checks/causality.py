@@ -17,7 +17,7 @@ from autograder.outcome import Failed, Notes
 from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Module, Student
 
-pytestmark = pytest.mark.needs("GPT")
+pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
 TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
 CONSTANT = 1e-3  # of the largest logit: float32 rounding through all blocks
@@ -70,7 +70,7 @@ def rows_mix(
     """By how much the logits of one row move when all other rows change, earlier and later ones."""
     changed = other(tokens, assignment.course.V)
     changed[KEPT] = tokens[KEPT]
-    after = logits_in_fresh_process(student, assignment.course, weights, changed)
+    after = logits_in_fresh_process(student, assignment.course, weights, changed, second=True)
     return float(np.abs(after[KEPT] - before[KEPT]).max())
 
 
@@ -94,10 +94,10 @@ def sides(
         stop = 1 if start == 0 else n.T_max
         changed[row, start:stop] = other(changed[row, start:stop], n.V)
     if rows_mix <= TOLERANCE * scale(before):
-        return Sides(before, logits_in_fresh_process(student, n, weights, changed), starts)
+        return Sides(before, logits_in_fresh_process(student, n, weights, changed, second=True), starts)
     first, second = (
-        np.concatenate([logits_in_fresh_process(student, n, weights, row[None]) for row in rows])
-        for rows in (tokens, changed)
+        np.concatenate([logits_in_fresh_process(student, n, weights, row[None], side) for row in rows])
+        for side, rows in ((False, tokens), (True, changed))
     )
     return Sides(first, second, starts)
 
@@ -181,17 +181,30 @@ def test_simplex(
 
 
 def scale(logits: np.ndarray) -> float:
-    """The largest logit, but at least 1."""
-    return max(1.0, float(np.abs(logits).max()))
+    """The largest logit, but at least 1.
+
+    What is the same for all tokens, or at all positions, tells nothing of what a logit depends on, and does not count:
+    beside a large constant every leak would be small.
+    """
+    wide = logits.astype(np.float64)
+    wide -= wide.mean(-1, keepdims=True)
+    if len(wide) > 1:
+        wide -= wide.mean((0, 1), keepdims=True)
+    return max(1.0, float(np.abs(wide).max()))
 
 
 def logits_in_fresh_process(
-    student: Student, dims: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray
+    student: Student, dims: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray, second: bool = False
 ) -> np.ndarray:
-    """The logits for ``tokens``, from a process that has seen nothing else."""
+    """The logits for ``tokens``, from a process that has seen nothing else, or, on the ``second`` side, one token.
+
+    So a model that does something else at its first call gives other logits on the two sides.
+    """
     with student.fresh() as fresh:
         model = fresh.build("GPT", dims.arguments())
         model.push(weights)
+        if second:
+            model(tokens[:1, :1])
         return ladder.logits(model(tokens), (*tokens.shape, dims.V))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import pytest
 
 from autograder import rubric
 from autograder.assignment import ASSIGNMENT, Assignment
+from autograder.checks import ladder
 from autograder.oracle.handle import Oracle
-from autograder.outcome import Notes
+from autograder.outcome import Failed, Notes
+from autograder.sandbox.errors import StudentError
 from autograder.sandbox.process import Zygote
 from autograder.sandbox.student import Student
 from autograder.submission import BadSubmission, read
@@ -97,3 +100,58 @@ def rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
 def shared_rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers for what the checks of one file share."""
     return suite.generator(request.path.stem)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What a small GPT's parameters come to when they are set and its logits are looked at; "" where all is well.
+
+    What a model says of itself (how many parameters, which loss, which shapes) counts only for a model that computes
+    with these parameters. Where it does not run at all, the checks themselves say so.
+    """
+
+    about_logits: str = ""
+    about_parameters: str = ""
+
+
+@pytest.fixture(scope="session")
+def claims(suite: Suite, assignment: Assignment) -> Claims:
+    """The whole model, put to the test."""
+    n, rng = assignment.small, suite.generator("claims")
+    idx = rng.integers(0, n.V, (2, 7))
+    try:
+        model = suite.student.build("GPT", n.arguments())
+        weights = ladder.random_weights(model, rng)
+        first, again = (ladder.logits(model(idx), (2, 7, n.V)) for _ in range(2))
+    except (Failed, StudentError):
+        return Claims()
+    if not np.array_equal(first, again):
+        said = "For the same weights and the same tokens, forward gave other logits the second time."
+        return Claims(said, said)
+    try:
+        model.push(weights)
+        kept = model.pull()
+        unset = sum(name not in kept or not np.array_equal(value, kept[name]) for name, value in weights.items())
+    except StudentError:
+        unset = len(weights)
+    if unset:
+        return Claims(about_parameters=f"Of the parameters of a small GPT, {unset} do not hold what is written to them.")
+    dead = sum(p.size for p in ladder.silent(model, idx, weights, model.numel // 2 + 1))
+    if not dead:
+        return Claims()
+    said = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} can be changed and no logit moves."
+    return Claims(said if dead == model.numel else "", said)
+
+
+@pytest.fixture
+def follows(claims: Claims) -> None:
+    """Fails where the logits do not follow the weights, which any check of the whole model takes for granted."""
+    if claims.about_logits:
+        raise Failed(claims.about_logits, "Do the logits come from the weights and idx, and from nothing else?")
+
+
+@pytest.fixture
+def counts(claims: Claims) -> None:
+    """Fails where most of the parameters are only stored, so that their number says nothing."""
+    if claims.about_parameters:
+        raise Failed(claims.about_parameters, "Does x go through all blocks, from the embeddings to the logits?")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from autograder.outcome import Failed
-from autograder.sandbox.student import Module
-from autograder.sandbox.wire import Opaque
+from autograder.sandbox.errors import StudentError
+from autograder.sandbox.student import Module, Parameter
+from autograder.sandbox.wire import MAX_ARRAYS, Opaque
 
 MOST = 6_000_000  # parameters, seven times those of the course's model
+MOVES = 1e-6  # of the largest entry; what a parameter that takes part moves the output by, at least
 
 
 def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
@@ -38,11 +41,13 @@ def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
 
     Accepts the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
     """
+    return tensor(_first(output), shape)
+
+
+def _first(output: Any) -> Any:
     if isinstance(output, dict):
         output = output.get("logits")
-    if isinstance(output, (tuple, list)) and output:
-        output = output[0]
-    return tensor(output, shape)
+    return output[0] if isinstance(output, (tuple, list)) and output else output
 
 
 def number(value: Any) -> float | None:
@@ -71,9 +76,11 @@ def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndar
 
 def affordable(module: Module) -> None:
     """Raise Failed where a module has far too many parameters to send values for them."""
-    if module.numel > MOST:
+    if module.numel > MOST or len(module.parameters) > MAX_ARRAYS:
         raise Failed(
-            f"The {module.name} has {module.numel:,} parameters, too many to be looked at.", "Which size is wrong?"
+            f"The {module.name} has {module.numel:,} parameters in {len(module.parameters):,} tensors, too many to be "
+            f"looked at.",
+            "Which size is wrong?",
         )
 
 
@@ -88,3 +95,32 @@ def random_matrices(model: Module, rng: np.random.Generator, size: float) -> dic
         for p in model.parameters
         if p.grad and p.is_matrix
     }
+
+
+def silent(module: Module, x: np.ndarray, weights: Mapping[str, np.ndarray], most: int) -> list[Parameter]:
+    """The parameters that do not move the module's output for ``x``, from ``weights`` on; the largest are tried first.
+
+    Ends with an empty list once the others hold ``most`` entries. One that cannot be set moves nothing.
+    """
+    module.push(weights)
+    still, moving = [], 0
+    for p in sorted(module.parameters, key=lambda p: -p.size):
+        try:
+            before = _entries(module(x))
+            module.push({p.name: -1.5 * weights[p.name]} if p.name in weights else {p.name: np.ones(p.shape, "f4")})
+            moved = np.abs(_entries(module(x)) - before).max() > MOVES * max(1.0, float(np.abs(before).max()))
+        except (Failed, StudentError):
+            moved = False
+        if moved:
+            moving += p.size
+        else:
+            still.append(p)
+        if moving >= most:
+            return []
+    return still
+
+
+def _entries(output: Any) -> np.ndarray:
+    """The tensor or the logits in ``output``, whatever the shape."""
+    output = _first(output)
+    return tensor(output, output.shape if isinstance(output, np.ndarray) else ())

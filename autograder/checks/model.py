@@ -55,11 +55,17 @@ def probe(assignment: Assignment, shared_rng: np.random.Generator) -> np.ndarray
     return np.asarray(shared_rng.standard_normal((d, d)) / np.sqrt(d))
 
 
-def test_composition(judged: matching.Judged | None, notes: Notes) -> None:
+def test_composition(
+    student: Student,
+    oracle: Oracle,
+    assignment: Assignment,
+    judged: matching.Judged | None,
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    matching.decide(judged or _without_blocks(student, oracle, assignment, rng), "GPT", notes)
     if judged is None:
-        notes.say("The blocks are no modules of their own in this model; it is judged as a whole.")
-        return
-    matching.decide(judged, "GPT", notes)
+        notes.say("The blocks are no modules of their own in this model; around them its values are right.")
 
 
 def test_gradients(
@@ -114,12 +120,16 @@ def test_loss(student: Student, assignment: Assignment, rng: np.random.Generator
 
 def test_training(student: Student, rng: np.random.Generator, notes: Notes) -> None:
     n, (batch, length) = TRAINED, (8, 16)
-    model = student.build("GPT", n.arguments(), seed=int(rng.integers(1 << 31)))
+    seed = int(rng.integers(1 << 31))
+    model = student.build("GPT", n.arguments(), seed=seed)
     idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
     first = cross_entropy(ladder.logits(model(idx), (batch, length, n.V)), targets)
-    trained = model.train(idx, targets, STEPS, RATE, FALLEN * first / 2)
-    last = cross_entropy(ladder.logits(trained["output"], (batch, length, n.V)), targets)
-    losses = [round(float(x), 3) for x in trained["losses"]]
+    losses = [round(x, 3) for x in model.train(idx, targets, STEPS, RATE, FALLEN * first / 2)]
+    # In a process that has never seen the targets: only the weights carry over what was learned.
+    with student.fresh() as fresh:
+        other = fresh.build("GPT", n.arguments(), seed=seed)
+        other.push(model.pull())
+        last = cross_entropy(ladder.logits(other(idx), (batch, length, n.V)), targets)
     notes.show(training=losses)
     if not last <= FALLEN * first:
         raise Failed(
@@ -131,6 +141,34 @@ def test_training(student: Student, rng: np.random.Generator, notes: Notes) -> N
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def _without_blocks(
+    student: Student, oracle: Oracle, assignment: Assignment, rng: np.random.Generator
+) -> matching.Judged:
+    """The comparison of a model in which no block can be replaced; raises Failed where parameters take no part.
+
+    With their matrices at zero the blocks add constants at most, which the final LayerNorm takes away again. All gains
+    and biases are one, so it does not matter which is which.
+    """
+    n = replace(assignment.small, L=BLOCKS)
+    module = student.build("GPT", n.arguments())
+    idx = rng.integers(0, n.V, (B, T))
+    dead = ladder.silent(module, idx, ladder.random_weights(module, rng), module.numel)
+    if dead:
+        raise Failed(
+            f"{', '.join(p.name for p in dead[:4])} can be changed without any effect on the logits.",
+            "Does x go through all blocks?",
+        )
+    tables = [p.name for p in module.parameters if p.is_matrix and {n.V, n.T_max, n.T_max + 1} & set(p.shape)]
+    weights = {p.name: np.zeros(p.shape) if p.is_matrix else np.ones(p.shape) for p in module.parameters}
+    weights |= {name: rng.standard_normal(weights[name].shape) for name in tables}
+    module.push({name: w.astype(np.float32) for name, w in weights.items()})
+    own = {name: weights[name].astype(np.float32) for name in tables}
+    own |= {f"ln_f.{part}": np.ones(n.d, np.float32) for part in ("gain", "bias")}
+    cases = [(x, ladder.logits(module(x), (*x.shape, n.V)).astype(np.float32)) for x in (idx, idx[:1, :2])]
+    probes = {"block": np.eye(n.d, dtype=np.float32)}
+    return matching.Judged(oracle.identify("model", own, cases, n.arguments(), probes, matching.ROUNDED), module, own)
 
 
 def _loss_is_right(student: Student, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:

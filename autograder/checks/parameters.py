@@ -23,6 +23,7 @@ def model(student: Student, assignment: Assignment) -> Module:
 
 
 @pytest.mark.needs("GPT")
+@pytest.mark.usefixtures("counts")
 def test_total(student: Student, model: Module, assignment: Assignment, notes: Notes) -> None:
     course = assignment.course
     expected = ledger.total(course)
@@ -43,6 +44,7 @@ def test_total(student: Student, model: Module, assignment: Assignment, notes: N
 
 
 @pytest.mark.needs("GPT")
+@pytest.mark.usefixtures("counts")
 def test_other_sizes(student: Student, assignment: Assignment, notes: Notes) -> None:
     counted = {}
     for dims in assignment.others:
@@ -58,6 +60,7 @@ def test_other_sizes(student: Student, assignment: Assignment, notes: Notes) -> 
 
 
 @pytest.mark.needs("GPT", "MultiHeadAttention", "MLP", "Block")
+@pytest.mark.usefixtures("counts")
 def test_by_part(student: Student, model: Module, assignment: Assignment, notes: Notes) -> None:
     n = assignment.course
     expected = ledger.parts(n.V, n.T_max, n.d, n.L)

@@ -11,14 +11,15 @@ from autograder.assignment import Assignment, Dims
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.student import Student
 
-pytestmark = pytest.mark.needs("shape_table", "GPT")
+pytestmark = [pytest.mark.needs("shape_table", "GPT"), pytest.mark.usefixtures("follows")]
 
 Shape = tuple[int, ...]
+SHOWN = 40  # rows, characters of a stage's name and sizes of a shape: a student may return any number
 
 
 def test_course(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
     table = compare(student, assignment.course, 2, int(rng.integers(20, assignment.course.T_max)), rng)
-    notes.show(table=[[stage, list(shape)] for stage, shape in table])
+    notes.show(table=[[stage[:SHOWN], list(shape[:SHOWN])] for stage, shape in table[:SHOWN]])
 
 
 def test_other_sizes(student: Student, assignment: Assignment, rng: np.random.Generator) -> None:
@@ -85,4 +86,4 @@ def returned(output: Any, shape: Shape) -> Shape:
 
 
 def _whole(size: Any) -> bool:
-    return isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+    return isinstance(size, (int, np.integer)) and not isinstance(size, bool) and bool(0 <= size < 1 << 40)

@@ -22,6 +22,7 @@ Tensors = Sequence[tuple[str, np.ndarray]]  # of positions
 Reading = dict[str, np.ndarray]  # of positions
 ROLES = ("q", "k", "v")
 ZERO, ONE = -2, -1
+MOST = 4  # matrices that could be the same table: more than any model has, and few enough to try all pairs
 
 
 def positions(shapes: Shapes) -> Tensors:
@@ -60,7 +61,7 @@ def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
     tensors = positions(shapes)
     matrices = [_trim(value) for _, value in tensors if _trim(value).ndim == 2]
     vectors = [value.reshape(-1) for _, value in tensors if _trim(value).ndim < 2]
-    if len(matrices) != 2:
+    if len(matrices) != 2 or len(vectors) > 2:
         return
     for first, second in itertools.permutations(matrices):
         for up in (first.T, first):
@@ -104,6 +105,8 @@ def model(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Reading,
     rows = {(size, d): size for size in (T_max, T_max + 1)} | {(d, size): size for size in (T_max, T_max + 1)}
     places = [m if m.shape[1] == d else m.T for m in matrices if m.shape in rows]
     places = places or [np.full((T_max, d), ZERO)]
+    if len(tables) > MOST or len(places) > MOST:
+        return
     bias = next(({"head.bias": value.reshape(-1)} for _, value in vectors if value.size == V), {})
     for tok, head in [*itertools.permutations(tables, 2), *((t, t) for t in tables[:1] if len(tables) == 1)]:
         for pos in places:

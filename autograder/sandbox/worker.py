@@ -170,8 +170,10 @@ class Worker:
         _loss(model(_as_tensor(idx), _as_tensor(targets))).backward()  # type: ignore[no-untyped-call]
         return {name: p.grad.numpy() for name, p in nn.Module.named_parameters(model) if p.grad is not None}
 
-    def do_train(self, number: int, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> Any:
-        """Steps of Adam on one batch, until the loss is below ``stop``; the losses, and what the model then returns."""
+    def do_train(
+        self, number: int, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float
+    ) -> list[float]:
+        """Steps of Adam on one batch, until the loss is below ``stop``; the losses."""
         model = self.objects[number].train()
         parameters = [p for p in nn.Module.parameters(model) if p.requires_grad]
         mean = [torch.zeros_like(p) for p in parameters]
@@ -192,8 +194,8 @@ class Worker:
                         m.lerp_(p.grad, 0.1)
                         v.lerp_(p.grad.square(), 0.01)
                         p.sub_(rate * m / (1 - 0.9**step) / ((v / (1 - 0.99**step)).sqrt() + 1e-8))
-        with torch.no_grad():
-            return {"losses": losses, "output": model.eval()(x)}
+        model.eval()
+        return losses
 
     def do_trace(self, number: int, idx: np.ndarray) -> dict[str, Any]:
         """Run the model once; the shapes that hooks see come out of each Block, and what the model returns."""
