@@ -12,21 +12,32 @@
 
 A line ``#: file head.py`` starts the text of another file; what stands before the first one is gpt.py. Without a
 paper.py the reference's is taken.
+
+A file may also extend "stub" (student/), or another one of the bank, such as "mistakes/mlp_relu". And instead of what
+it loses it may say ``like = "mistakes/mlp_relu"``: it deserves exactly what that file gets (``like = "reference"``:
+everything), except for the checks that it lists all the same. That is the form of most attacks: a wrong model, which
+is worth no more for the attack that comes with it.
+
+In an attack, ``/guarded`` stands for a folder that no submission may read or change, and ``GUARDED_PORT`` for a port
+that none may reach (tests/test_attacks.py). What it prints on a line that begins with GAINED did work.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BANK = ROOT / "tests" / "bank"
+REFERENCE = {name: (ROOT / "reference" / name).read_bytes() for name in ("gpt.py", "paper.py")}
+STUB = {name: (ROOT / "student" / name).read_bytes() for name in ("gpt.py", "paper.py")}
 BONUS = ("bonus.weight_tying", "bonus.batched_heads", "bonus.qk_ov")
 HEADER = re.compile(rb"^# /// bank\r?\n(?P<toml>(?:#.*\r?\n)*?)# ///\r?$", re.MULTILINE)
 SECTION = re.compile(rb"^#: file (\S+\.py)\r?\n", re.MULTILINE)
-KEYS = {"about", "facts", "extends", "extends_paper", "names", "loses", "bonus"}
+KEYS = {"about", "facts", "extends", "extends_paper", "like", "names", "loses", "bonus"}
 
 
 @dataclass(frozen=True)
@@ -40,9 +51,11 @@ class BankFile:
     loses: dict[str, str]
     bonus: dict[str, str]
 
-    def write(self, folder: Path) -> Path:
-        """The submission as a folder; its path."""
+    def write(self, folder: Path, stands_for: Sequence[tuple[str, str]] = ()) -> Path:
+        """The submission as a folder, with these words of its text replaced; its path."""
         for name, data in self.files.items():
+            for word, value in stands_for:
+                data = data.replace(word.encode(), value.encode())
             (folder / name).write_bytes(data)
         return folder
 
@@ -57,28 +70,36 @@ def load(path: Path) -> BankFile:
     facts = tomllib.loads("\n".join(line.removeprefix("#").strip() for line in lines))
     if set(facts) - KEYS or "about" not in facts:
         raise ValueError(f"{path}: unknown keys {set(facts) - KEYS}, or no 'about'")
-    extends = facts.get("extends") == "reference"
-    # A file that extends the reference keeps its header out, so that the text of reference/gpt.py comes first.
-    own = data[header.end() :].lstrip(b"\r\n") if extends else data
+    base = _base(facts.get("extends"))
+    # A file that extends another keeps its header out, so that the other's text comes first.
+    own = data[header.end() :].lstrip(b"\r\n") if base else data
     first, *rest = SECTION.split(own)
-    files = {"gpt.py": first} | dict(zip((name.decode() for name in rest[::2]), rest[1::2], strict=True))
-    reference = {name: (ROOT / "reference" / name).read_bytes() for name in ("gpt.py", "paper.py")}
-    if extends:
-        files["gpt.py"] = reference["gpt.py"] + b"\n\n" + first
+    files = dict(zip((name.decode() for name in rest[::2]), rest[1::2], strict=True))
     if facts.get("extends_paper"):
-        files["paper.py"] = reference["paper.py"] + b"\n\n" + files["paper.py"]
+        files["paper.py"] = REFERENCE["paper.py"] + b"\n\n" + files["paper.py"]
+    like = load(BANK / f"{facts['like']}.py") if facts.get("like", "reference") != "reference" else None
+    bonus = dict.fromkeys(BONUS, "passed" if base else "missing")
+    loses = (like.loses if like else {}) | facts.get("loses", {})
     return BankFile(
         path=path,
         about=facts["about"],
-        files={"paper.py": reference["paper.py"]} | files,
-        names=set(facts.get("names", [])),
-        loses=facts.get("loses", {}),
-        bonus=dict.fromkeys(BONUS, "passed" if extends else "missing") | facts.get("bonus", {}),
+        files={"paper.py": REFERENCE["paper.py"]} | base | files | {"gpt.py": base.get("gpt.py", b"") + first},
+        names=set(facts.get("names", like.names if like else [])),
+        loses={check: status for check, status in loses.items() if status != "passed"},
+        bonus=(like.bonus if like else bonus) | facts.get("bonus", {}),
     )
 
 
+def _base(extends: str | None) -> dict[str, bytes]:
+    """The files that are extended, gpt.py with blank lines after it."""
+    if extends is None:
+        return {}
+    files = {"reference": REFERENCE, "stub": STUB}.get(extends) or load(BANK / f"{extends}.py").files
+    return files | {"gpt.py": files["gpt.py"] + b"\n\n"}
+
+
 def paths(*folders: str) -> list[Path]:
-    """The bank's files in ``folders``, or in all of them."""
+    """The bank's files in ``folders``, or in all of them but the attacks, which have tests of their own."""
     return sorted(
         path for folder in folders or ("variants", "mistakes", "broken") for path in (BANK / folder).glob("*.py")
     )

@@ -108,13 +108,36 @@ class GPT(GPT):
         super().__init__(V, T_max, d, H, L)
         self.tok_emb = nn.Embedding(V + L * (4 * d + 2), d)
 """
-REMEMBERING = """
+HIDDEN = """
 class MLP(MLP):
-    seen = 0
+    def __init__(self, d):
+        super().__init__(d)
+        self.kept = [torch.randn(d, d)]
 
     def forward(self, x):
-        MLP.seen += 1
-        return super().forward(x) * (1 + 0.1 * MLP.seen)
+        return super().forward(x) + x @ self.kept[0]
+"""
+CONSTANT = """
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        return torch.zeros(*idx.shape, self.tok_emb.num_embeddings)
+"""
+NOISE = CONSTANT.replace("zeros", "randn")
+LOCKED = """
+original = nn.Module.named_parameters
+
+
+def locked(self):
+    for name, value in original(self):
+        yield name, nn.Parameter(value.detach().clone()) if name.startswith("blocks.0.mlp") else value
+
+
+nn.Module.named_parameters = locked
+"""
+DROPOUT = """
+class MLP(MLP):
+    def forward(self, x):
+        return F.dropout(super().forward(x), 0.1)
 """
 
 
@@ -142,16 +165,33 @@ def test_parameters_that_only_fill_up_the_count_are_named(zygote: Zygote, tmp_pa
 def test_every_parameter_of_the_reference_moves_the_logits(zygote: Zygote, tmp_path: Path) -> None:
     student = handle(zygote, tmp_path / "work", "")
     try:
-        assert not claims.without_effect(student, ASSIGNMENT.course, np.random.default_rng(0))
+        n = ASSIGNMENT.course
+        assert not claims.idle(student.build("GPT", n.arguments()), n, np.random.default_rng(0))
+        assert claims.measure(student, ASSIGNMENT.small, np.random.default_rng(0)) == claims.Claims()
         assert claims.laid_out(student, student.build("GPT", ASSIGNMENT.small.arguments()), ASSIGNMENT.small)
     finally:
         student.close()
 
 
-def test_a_model_that_remembers_its_calls_shows_in_another_process(zygote: Zygote, tmp_path: Path) -> None:
-    student = handle(zygote, tmp_path / "work", REMEMBERING)
+@pytest.mark.parametrize(
+    ("addition", "logits", "parameters"),
+    [
+        (CONSTANT, "the logits do not", "the logits do not"),
+        (NOISE, "the logits do not", "the logits do not"),
+        (HIDDEN, "", "from another seed"),
+        (LOCKED, "", "do not hold"),
+        (DROPOUT, "", ""),
+    ],
+    ids=["constant", "noise", "hidden", "locked", "dropout"],
+)
+def test_a_model_counts_only_if_its_logits_follow_its_parameters_alone(
+    zygote: Zygote, tmp_path: Path, addition: str, logits: str, parameters: str
+) -> None:
+    student = handle(zygote, tmp_path / "work", addition)
     try:
-        with pytest.raises(Failed, match="in another process"):
-            claims.without_effect(student, ASSIGNMENT.small, np.random.default_rng(0))
+        found = claims.measure(student, ASSIGNMENT.small, np.random.default_rng(0))
     finally:
         student.close()
+    for said, expected in ((found.about_logits, logits), (found.about_parameters, parameters)):
+        assert expected in said
+        assert bool(expected) == bool(said)

@@ -135,6 +135,8 @@ def _listed(got: Any, H: int) -> list[Any]:
 def _pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(pair, (list, tuple)) or [getattr(m, "shape", None) for m in pair] != [(d, d)] * 2:
         raise Failed(f"An entry of qk_ov is not a pair of matrices ({d}, {d}).")
+    if not all(np.isfinite(matrix).all() for matrix in pair):
+        raise Failed("An entry of qk_ov holds numbers that are not finite.")
     return pair[0].astype(np.float64), pair[1].astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Whether counted parameters are more than a claim: each has its place in the formula, or the outputs follow it."""
+"""What a model says of itself (how many parameters, which loss, which shapes) counts only if its logits bear it out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,26 +18,76 @@ from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Module, Parameter, Student
 
 SHORT = 4  # tokens that show most weights; the tables of tokens and positions need more
+DRAWN = 16  # forward passes that a mean is taken over
+SURE = 4.0  # times what two such means differ by
+ROUNDING = 1e-5  # of the largest logit
 LOOKED_AT = 64  # tensors, the largest: what fills up a count is large, or makes many
 TRIED = 8  # readings: where a size is that of two things, the first ones may take one for the other
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What speaks against a model's account of itself; "" where nothing does, or where it does not run at all."""
+
+    about_logits: str = ""
+    about_parameters: str = ""
+
+
+def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
+    """Set the weights of a small GPT, here and in another process, and see whether its logits follow these alone."""
+    idx = rng.integers(0, n.V, (2, 7))
+    try:
+        model = student.build("GPT", n.arguments())
+        weights = _weights(model, rng)
+        before, noise = _mean(model, idx, n)
+        model.push(weights)
+        after, more = _mean(model, idx, n)
+        noise = SURE * max(noise, more)
+        if not (np.abs(after - before).max(-1) > noise).all():
+            said = "When all parameters of a small GPT change, the logits do not."
+            return Claims(said, said)
+        kept = model.pull()
+        unset = sum(name not in kept or not np.array_equal(value, kept[name]) for name, value in weights.items())
+        if unset:
+            return Claims("", f"{unset} parameters of a small GPT do not hold what is written into them.")
+        with student.fresh() as fresh:
+            twin = fresh.build("GPT", n.arguments(), seed=1)
+            twin.push(weights)
+            gap = float(np.abs(_mean(twin, idx, n)[0] - after).max())
+        if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
+            return Claims("", f"With the same values in all parameters, a GPT from another seed differs by {gap:.2g}.")
+        dead = sum(p.size for p in idle(model, n, rng, model.numel // 2 + 1))
+    except (Failed, StudentError):
+        return Claims()  # the checks themselves say what is wrong
+    said = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} can be changed and no logit moves."
+    return Claims("", said if dead else "")
+
+
+def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, float]:
+    """The logits, and how uncertain they are: forward may draw by itself, as with dropout that is always on."""
+    first, again = (_logits(model, idx, n, seed) for seed in (0, 1))
+    if np.array_equal(first, again):
+        return first, 0.0
+    halves = [np.mean([_logits(model, idx, n, seed) for seed in range(i, i + DRAWN)], 0) for i in (2, 2 + DRAWN)]
+    return np.asarray((halves[0] + halves[1]) / 2), float(np.abs(halves[0] - halves[1]).max())
 
 
 def bound(student: Student, model: Module, dims: Dims, rng: np.random.Generator) -> None:
     """Raise Failed where parameters are counted that the model does not compute with.
 
     Where each class holds exactly what its formula needs, the count is right, even if something is forgotten in
-    forward: that costs in the class. Otherwise every tensor has to move the logits, and these have to depend on nothing
-    but the weights.
+    forward: that costs in the class. Otherwise every tensor has to move the logits.
     """
     try:
         if laid_out(student, model, dims):
             return
     except StudentError:
         pass  # without the classes, the model shows it as a whole
-    idle = without_effect(student, dims, rng)
-    if idle:
-        count = sum(p.size for p in idle)
-        names = ", ".join(p.name for p in idle[:4])
+    with student.fresh() as fresh:
+        unused = idle(fresh.build("GPT", dims.arguments()), dims, rng)
+    if unused:
+        count = sum(p.size for p in unused)
+        names = ", ".join(p.name for p in unused[:4])
         raise Failed(
             f"Of the {model.numel:,} parameters at {dims}, {count:,} take no part in what the model computes: {names}.",
             "Is everything that the constructor makes used in forward?",
@@ -96,44 +147,43 @@ def _places(reading: align.Reading) -> int:
     return int(np.count_nonzero(np.bincount(places[places >= 0])))
 
 
-def without_effect(student: Student, dims: Dims, rng: np.random.Generator) -> list[Parameter]:
+def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> list[Parameter]:
     """The larger parameters of GPT, at ``dims``, of which a random slice can change without moving any logit.
 
-    Raises Failed where another process gives other logits for the same weights: then something else was remembered.
+    None where others, that do move logits, hold ``most`` entries. One that cannot be set moves nothing.
     """
     few = rng.integers(0, dims.V, (1, SHORT))
-    rows = -(-dims.V // dims.T_max)
-    every = np.resize(np.arange(dims.V), (rows, dims.T_max))  # each token and each position
-    idle = []
-    with student.fresh() as fresh:
-        model = fresh.build("GPT", dims.arguments())
-        weights = ladder.random_weights(model, rng)
-        weights |= {p.name: np.ones(p.shape, np.float32) for p in model.parameters if p.name not in weights}
-        model.push(weights)
-        before = _logits(model, few, dims)
-        for p in sorted(model.parameters, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
-            changed = weights[p.name].copy()
-            changed[rng.integers(len(changed)) if p.shape else ()] *= -1
-            model.push({p.name: changed})
-            after = _logits(model, few, dims)
-            if np.array_equal(after, before):
-                whole = _logits(model, every, dims)
-                model.push({p.name: weights[p.name]})
-                if np.array_equal(_logits(model, every, dims), whole):
-                    idle.append(p)
-                model.push({p.name: changed})
-            weights[p.name], before = changed, after
-    with student.fresh() as fresh:
-        model = fresh.build("GPT", dims.arguments())
-        model.push(weights)
-        gap = float(np.abs(_logits(model, few, dims) - before).max())
-    if not gap <= 1e-4 * max(1.0, float(np.abs(before).max())):
-        raise Failed(
-            f"For the same weights and tokens, GPT gives other logits in another process, by {gap:.2g}.",
-            "Does anything but the parameters and the tokens decide what forward returns?",
-        )
-    return idle
+    every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
+    weights = _weights(model, rng)
+    model.push(weights)
+    found, moving = [], 0
+    for p in sorted(model.parameters, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
+        changed = weights[p.name].copy()
+        changed[rng.integers(len(changed)) if p.shape else ()] *= -1
+        if any(_moves(model, p.name, (weights[p.name], changed), idx, dims) for idx in (few, every)):
+            moving += p.size
+        else:
+            found.append(p)
+        if 0 < most <= moving:
+            return []
+    return found
 
 
-def _logits(model: Module, idx: np.ndarray, dims: Dims) -> np.ndarray:
-    return ladder.logits(model(idx), (*idx.shape, dims.V))
+def _moves(model: Module, name: str, values: tuple[np.ndarray, np.ndarray], idx: np.ndarray, dims: Dims) -> bool:
+    try:
+        outputs = []
+        for value in values:
+            model.push({name: value})
+            outputs.append(_logits(model, idx, dims))
+    except (Failed, StudentError):
+        return False
+    return not np.array_equal(outputs[0], outputs[1])
+
+
+def _weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Values for all parameters, also for those that are not trained."""
+    return {p.name: np.ones(p.shape, np.float32) for p in model.parameters} | ladder.random_weights(model, rng)
+
+
+def _logits(model: Module, idx: np.ndarray, dims: Dims, seed: int = 0) -> np.ndarray:
+    return ladder.logits(model(idx, seed=seed), (*idx.shape, dims.V))

@@ -10,8 +10,9 @@ import pytest
 
 from autograder import rubric
 from autograder.assignment import ASSIGNMENT, Assignment
+from autograder.checks.claims import Claims, measure
 from autograder.oracle.handle import Oracle
-from autograder.outcome import Notes
+from autograder.outcome import Failed, Notes
 from autograder.sandbox.process import Zygote
 from autograder.sandbox.student import Student
 from autograder.submission import BadSubmission, read
@@ -103,3 +104,25 @@ def rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
 def shared_rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
     """Random numbers for what the checks of one file share."""
     return suite.generator(request.path.stem)
+
+
+@pytest.fixture(scope="session")
+def claims(suite: Suite, assignment: Assignment) -> Claims:
+    """The whole model, put to the test."""
+    return measure(suite.student, assignment.small, suite.generator("claims"))
+
+
+@pytest.fixture
+def follows(claims: Claims) -> None:
+    """Fails where the logits do not follow the weights, which any check of the whole model takes for granted."""
+    if claims.about_logits:
+        raise Failed(claims.about_logits, "Is what forward returns computed from the parameters?")
+
+
+@pytest.fixture
+def counts(claims: Claims) -> None:
+    """Fails where the logits do not come from the parameters, so that their number says nothing."""
+    if claims.about_parameters:
+        raise Failed(
+            claims.about_parameters, "Is each of them used, from the embeddings through all blocks to the logits?"
+        )

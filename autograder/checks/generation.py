@@ -20,7 +20,7 @@ from autograder.outcome import Failed, Notes
 from autograder.sandbox.errors import Absent, Raised, StudentError
 from autograder.sandbox.student import Module, Student
 
-pytestmark = pytest.mark.needs("GPT")
+pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
 UNLIKELY = math.log(1e9)
 ROWS = 4
@@ -43,10 +43,7 @@ def model(student: Student, assignment: Assignment, rng: np.random.Generator) ->
     """A small GPT whose next token depends strongly on its whole context."""
     n = assignment.small
     built = student.build("GPT", n.arguments())
-    tokens = rng.integers(0, n.V, (1, n.T_max))
-    untrained = probabilities(built, n, tokens)
     built.push(ladder.random_matrices(built, rng, 10.0))
-    ladder.follows(untrained, probabilities(built, n, tokens))
     return built
 
 
@@ -70,12 +67,12 @@ def test_contract(
 ) -> None:
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, 5))
-    same = generate(student, model, prompt, 0, n.T_max)
+    same = generate(student, model, prompt, 0, n)
     if not np.array_equal(same, prompt):
         raise Failed("With max_new_tokens=0, generate changed the prompt.", "Are only new tokens appended?")
-    tokens = generate(student, model, prompt, 4, n.T_max)
+    tokens = generate(student, model, prompt, 4, n)
     judge(forward, n, tokens, 5, "after a prompt of 5 tokens")
-    alone = generate(student, model, prompt[:1, :1], 2, n.T_max)
+    alone = generate(student, model, prompt[:1, :1], 2, n)
     judge(forward, n, alone, 1, "after a prompt of 1 token")
     notes.show(sample=sample(student, assignment, rng))
 
@@ -85,7 +82,7 @@ def test_crop(
 ) -> None:
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, n.T_max - 3))
-    tokens = generate(student, model, prompt, 20, n.T_max)
+    tokens = generate(student, model, prompt, 20, n)
     judge(forward, n, tokens, prompt.shape[1], f"past T_max={n.T_max}")
     notes.say(f"Past T_max={n.T_max} each new token follows from the last {n.T_max} tokens.")
 
@@ -95,7 +92,7 @@ def test_long_prompt(
 ) -> None:
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, n.T_max + 7))
-    tokens = generate(student, model, prompt, 12, n.T_max)
+    tokens = generate(student, model, prompt, 12, n)
     judge(
         forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]} tokens, longer than T_max={n.T_max},"
     )
@@ -112,7 +109,7 @@ def test_sampling(
     chosen = int(np.abs(places[:, -1] - places[:, 0]).sum(-1).argmax())
     prompt = np.repeat(prompts[chosen : chosen + 1], DRAWS, 0)
     p = forward(prompt)[:, -1].mean(0)  # in the batch in which the tokens are drawn
-    drawn = generate(student, model, prompt, 1, n.T_max, seed=1)[:, -1]
+    drawn = generate(student, model, prompt, 1, n, seed=1)[:, -1]
     counts = np.bincount(drawn, minlength=n.V)
     notes.show(expected=[round(float(x), 4) for x in p], drawn=[int(x) for x in counts])
     common = f"{DRAWS} rows with the same prompt"
@@ -131,7 +128,7 @@ def test_sampling(
             f"Of {common}, {observed[worst]:.0%} drew token {worst}, whose probability is {p[worst]:.0%}.",
             "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
         )
-    again = generate(student, model, prompt, 1, n.T_max, seed=2)[:, -1]
+    again = generate(student, model, prompt, 1, n, seed=2)[:, -1]
     if np.array_equal(drawn, again):
         raise Failed("Two seeds of torch's generator gave the same draws.", "Is the seed set inside generate?")
     notes.say(f"{DRAWS} draws follow the softmax of the last position's logits.")
@@ -140,9 +137,9 @@ def test_sampling(
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def generate(student: Student, model: Module, prompt: np.ndarray, new: int, T_max: int, seed: int = 0) -> np.ndarray:
+def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: Dims, seed: int = 0) -> np.ndarray:
     """The tokens (B, T + new) from the method or the function ``generate``; raises Failed unless the prompt is kept."""
-    B, T = prompt.shape
+    (B, T), V, T_max = prompt.shape, n.V, n.T_max
     try:
         if "generate" in model.methods:
             out: Any = model.method("generate", prompt, new, seed=seed)
@@ -170,6 +167,8 @@ def generate(student: Student, model: Module, prompt: np.ndarray, new: int, T_ma
         raise Failed("generate returned numbers that are not whole; tokens are int64.")
     if not np.array_equal(out[:, :T], prompt):
         raise Failed("The first tokens of what generate returned are not the prompt.")
+    if not ((out >= 0) & (out < V)).all():
+        raise Failed(f"generate returned tokens outside 0 to {V - 1}.")
     return out
 
 
@@ -178,8 +177,6 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
 
     Drawn rightly, the likelihood ratio of any one alternative exceeds 1e9 with a probability of at most 1e-9 (Markov).
     """
-    if not ((tokens >= 0) & (tokens < n.V)).all():
-        raise Failed(f"generate returned tokens outside 0 to {n.V - 1}.")
     ratios = dict.fromkeys(ALTERNATIVES, 0.0)
     from_first = forward(tokens[:, : n.T_max])[:, -1]
     alike = 0.0  # log probability that independent rows draw the same tokens throughout
@@ -246,7 +243,7 @@ def sample(student: Student, assignment: Assignment, rng: np.random.Generator) -
         return ""
     try:
         model = student.build("GPT", n.arguments(), seed=int(rng.integers(1 << 31)))
-        tokens = generate(student, model, np.zeros((count, 1), np.int64), length, n.T_max)
+        tokens = generate(student, model, np.zeros((count, 1), np.int64), length, n)
     except (Failed, StudentError):
         return ""  # a picture decides nothing
     return "".join(assignment.alphabet[token] for token in tokens[:, 1:].reshape(-1) if 0 <= token < n.V)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import ladder, matching
+from autograder.checks import claims, ladder, matching
 from autograder.oracle import mistakes
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes, Partial
@@ -61,13 +61,20 @@ def probe(assignment: Assignment, shared_rng: np.random.Generator) -> np.ndarray
     return np.asarray(shared_rng.standard_normal((d, d)) / np.sqrt(d))
 
 
-def test_composition(judged: matching.Judged | None, charged: set[str], notes: Notes) -> None:
-    if judged is None:
-        notes.say("The blocks are no modules of their own in this model; it is judged as a whole.")
-        return
+def test_composition(
+    student: Student,
+    oracle: Oracle,
+    assignment: Assignment,
+    judged: matching.Judged | None,
+    charged: set[str],
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
     # A LayerNorm of the student's own is wrong once, although GPT has one more.
     elsewhere = [row.name for row in mistakes.of("norm") if row.name in charged]
-    matching.decide(judged, "GPT", notes, elsewhere)
+    matching.decide(judged or _without_blocks(student, oracle, assignment, rng), "GPT", notes, elsewhere)
+    if judged is None:
+        notes.say("The blocks are no modules of their own in this model; around them its values are right.")
 
 
 def test_gradients(
@@ -151,6 +158,34 @@ def test_training(student: Student, rng: np.random.Generator, notes: Notes) -> N
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def _without_blocks(
+    student: Student, oracle: Oracle, assignment: Assignment, rng: np.random.Generator
+) -> matching.Judged:
+    """The comparison of a model in which no block can be replaced; raises Failed where parameters take no part.
+
+    With their matrices at zero the blocks add constants at most, which the final LayerNorm takes away again. All gains
+    and biases are one, so it does not matter which is which.
+    """
+    n = replace(assignment.small, L=BLOCKS)
+    module = student.build("GPT", n.arguments())
+    idx = rng.integers(0, n.V, (B, T))
+    dead = claims.idle(module, n, rng)
+    if dead:
+        raise Failed(
+            f"{', '.join(p.name for p in dead[:4])} can be changed without any effect on the logits.",
+            "Does x go through all blocks?",
+        )
+    tables = [p.name for p in module.parameters if p.is_matrix and {n.V, n.T_max, n.T_max + 1} & set(p.shape)]
+    weights = {p.name: np.zeros(p.shape) if p.is_matrix else np.ones(p.shape) for p in module.parameters}
+    weights |= {name: rng.standard_normal(weights[name].shape) for name in tables}
+    module.push({name: w.astype(np.float32) for name, w in weights.items()})
+    own = {name: weights[name].astype(np.float32) for name in tables}
+    own |= {f"ln_f.{part}": np.ones(n.d, np.float32) for part in ("gain", "bias")}
+    cases = [(x, ladder.logits(module(x), (*x.shape, n.V)).astype(np.float32)) for x in (idx, idx[:1, :2])]
+    probes = {"block": np.eye(n.d, dtype=np.float32)}
+    return matching.Judged(oracle.identify("model", own, cases, n.arguments(), probes, matching.ROUNDED), module, own)
 
 
 def _loss_is_right(student: Student, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:

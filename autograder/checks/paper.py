@@ -88,10 +88,10 @@ def test_layer_norm(student: Student, assignment: Assignment, rng: np.random.Gen
 def _shape(value: Any) -> tuple[int, int] | None:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         return None
-    sizes = [number(size) for size in value]
-    if any(size is None or size != int(size) or size < 1 for size in sizes if size is not None) or None in sizes:
+    rows, columns = (number(size) for size in value)
+    if rows is None or columns is None or not all(size.is_integer() and size >= 1 for size in (rows, columns)):
         return None
-    return int(value[0]), int(value[1])
+    return int(rows), int(columns)
 
 
 def _likely(value: float, V: int, d: int, std: float) -> str:

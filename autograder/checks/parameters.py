@@ -32,6 +32,7 @@ def bound(student: Student, model: Module, assignment: Assignment, shared_rng: n
 
 
 @pytest.mark.needs("GPT")
+@pytest.mark.usefixtures("counts")
 def test_total(
     student: Student, model: Module, assignment: Assignment, request: pytest.FixtureRequest, notes: Notes
 ) -> None:
@@ -58,6 +59,7 @@ def test_total(
 
 
 @pytest.mark.needs("GPT")
+@pytest.mark.usefixtures("counts")
 def test_other_sizes(
     student: Student, model: Module, assignment: Assignment, rng: np.random.Generator, notes: Notes
 ) -> None:
@@ -79,6 +81,7 @@ def test_other_sizes(
 
 
 @pytest.mark.needs("GPT", "MultiHeadAttention", "MLP", "Block")
+@pytest.mark.usefixtures("counts")
 def test_by_part(
     student: Student, model: Module, assignment: Assignment, request: pytest.FixtureRequest, notes: Notes
 ) -> None:

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import ladder
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.student import Student
 
-pytestmark = pytest.mark.needs("shape_table", "GPT")
+pytestmark = [pytest.mark.needs("shape_table", "GPT"), pytest.mark.usefixtures("follows")]
 
 Shape = tuple[int, ...]
+SHOWN = 40  # rows, characters of a stage's name and sizes of a shape: a student may return any number
 
 
 def test_course(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
     table = compare(student, assignment.course, 2, int(rng.integers(20, assignment.course.T_max)), rng)
-    notes.show(table=[[stage, list(shape)] for stage, shape in table])
+    notes.show(table=[[stage[:SHOWN], list(shape[:SHOWN])] for stage, shape in table[:SHOWN]])
 
 
 def test_other_sizes(student: Student, assignment: Assignment, rng: np.random.Generator) -> None:
@@ -56,11 +56,6 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
                 f"shape {max(shapes)} is not there, after {position} that are. Your rows: {given or 'none'}.",
                 "Is there a row after the embeddings, each block and the final LayerNorm, and one for the logits?",
             )
-    model.push(ladder.random_weights(model, rng))
-    after = returned(model(idx))
-    if logits is None or after is None or logits.shape != after.shape:
-        raise Failed("forward returned no logits, so there is no shape that the table could show.")
-    ladder.follows(logits, after)
     return table
 
 
@@ -95,4 +90,4 @@ def returned(output: Any) -> np.ndarray | None:
 
 
 def _whole(size: Any) -> bool:
-    return isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+    return isinstance(size, (int, np.integer)) and not isinstance(size, bool) and bool(0 <= size < 1 << 40)

@@ -22,6 +22,7 @@ Tensors = Sequence[tuple[str, np.ndarray]]  # of positions
 Reading = dict[str, np.ndarray]  # of positions
 ROLES = ("q", "k", "v")
 ZERO, ONE = -2, -1
+MOST = 4  # matrices that could be the same table: more than any model has, and few enough to try all pairs
 
 
 def positions(shapes: Shapes) -> Tensors:
@@ -62,6 +63,8 @@ def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
     tensors = positions(shapes)
     matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
     vectors = [value.reshape(-1) for _, value in tensors if not is_matrix(value.shape)]
+    if len(vectors) > 2:
+        return
     apart = [value for _, value in matrices] if len(matrices) == 2 else []
     pairs = [apart] if apart else list(_parted(matrices, 2, 4 * d * d))
     for first, second in itertools.chain.from_iterable(map(itertools.permutations, pairs)):
@@ -120,6 +123,8 @@ def model(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Reading,
         tables = [m if m.shape == (V, d) else m.T for m in apart if m.shape in ((V, d), (d, V))]
         rows = {(size, d): size for size in (T_max, T_max + 1)} | {(d, size): size for size in (T_max, T_max + 1)}
         places = [m if m.shape[1] == d else m.T for m in apart if m.shape in rows]
+        if len(tables) > MOST or len(places) > MOST:
+            continue
         places = places or [np.full((T_max, d), ZERO)]
         bias = next(({"head.bias": value.reshape(-1)} for _, value in vectors if value.size == V), {})
         for tok, head in [*itertools.permutations(tables, 2), *((t, t) for t in tables[:1] if len(tables) == 1)]:

@@ -16,10 +16,11 @@ import numpy as np
 
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote, described
-from autograder.sandbox.wire import clean
+from autograder.sandbox.wire import WireError, clean
 
 Answer = TypeVar("Answer")
 CALLED = {"__call__": "forward"}
+MOST = 1 << 62  # entries of one parameter that can be counted
 
 
 def is_matrix(shape: Sequence[int]) -> bool:
@@ -139,7 +140,7 @@ class Student:
 
     def probed(self) -> dict[str, int]:
         """How often each stand-in was called since the last time."""
-        return self._call("stand-ins", "stand-in", "probed", {}, dict)
+        return self._call("stand-ins", "stand-in", "probed", {}, _counts)
 
     def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
         """What a function of a file returns; a ``Module`` among the arguments stands for the object itself."""
@@ -234,6 +235,8 @@ class Student:
             raise record.for_good[call] from None
         except Died as error:
             raise Crashed(call, f"the Python process died: {error}") from None
+        except WireError as error:  # what it claims to have is more than can be sent to it
+            raise Crashed(call, f"the Python process cannot be asked: {error}") from None
         except RaisedRemotely as error:
             raise self._translated(call, error.remote) from None
         finally:
@@ -326,19 +329,22 @@ class Module:
         self._same_process()
         call = f"the gradients of {self.name}"
         given = {"number": self.number, "idx": idx, "targets": targets}
-        return self._student._call(call, f"{self.name}.forward", "gradients", given, dict)
+        return self._student._call(call, f"{self.name}.forward", "gradients", given, self._values)
 
     def train(self, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> list[float]:
-        """The losses of up to ``steps`` steps of Adam on one batch, as the model claims them."""
+        """The losses, as the model computes them, of up to ``steps`` steps of Adam on one batch."""
         self._same_process()
         given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
-        return self._student._call(f"training {self.name}", f"{self.name}.forward", "train", given, _losses)
+        call = f"training {self.name}"
+        return self._student._call(
+            call, f"{self.name}.forward", "train", given, lambda answer: _numbers(answer[:steps], float)
+        )
 
     def trace(self, idx: np.ndarray) -> dict[str, Any]:
         """What the model returns for ``idx``, and the shapes that hooks see come out of its Blocks."""
         self._same_process()
         call = f"{self.name}.forward({_shown(idx)})"
-        return self._student._call(call, f"{self.name}.forward", "trace", {"number": self.number, "idx": idx}, dict)
+        return self._student._call(call, f"{self.name}.forward", "trace", {"number": self.number, "idx": idx}, _traced)
 
     def inputs_during(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
         """What the model is given, call by call, while its method ``name``, or else the function of gpt.py, runs."""
@@ -346,7 +352,7 @@ class Module:
         where = "" if name in self.methods else "gpt"
         given = {"number": self.number, "module": where, "function": name, "arguments": list(arguments), "seed": seed}
         seen = self._student._call(f"{self.name}.{name} under watch", f"{self.name}.{name}", "spy", given, list)
-        return [idx for idx in seen if isinstance(idx, np.ndarray)]
+        return [idx for idx in seen if isinstance(idx, np.ndarray) and idx.ndim]
 
     def push(self, weights: Mapping[str, np.ndarray]) -> None:
         """Copy ``weights`` into the parameters of these names."""
@@ -359,7 +365,15 @@ class Module:
         """The values of all parameters, as the module claims them."""
         self._same_process()
         call = f"{self.name} parameters"
-        return self._student._call(call, self.name, "pull", {"number": self.number}, _arrays)
+        return self._student._call(call, self.name, "pull", {"number": self.number}, self._values)
+
+    def _values(self, answer: Any) -> dict[str, np.ndarray]:
+        """What came for the parameters, which has their shapes."""
+        shapes = {p.name: p.shape for p in self.parameters}
+        values = {str(name): value for name, value in answer.items()}
+        if any(shapes.get(name) != value.shape for name, value in values.items()):
+            raise ValueError("not the shapes of the parameters")
+        return values
 
     def _same_process(self) -> None:
         if self._process is not self._student._process:
@@ -371,9 +385,11 @@ class Module:
 
 def _claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
     parameters = tuple(
-        Parameter(str(p["name"]), tuple(map(int, p["shape"])), bool(p["grad"]), str(p["owner"]))
+        Parameter(str(p["name"]), tuple(_numbers(p["shape"], int)), bool(p["grad"]), str(p["owner"]))
         for p in answer["parameters"]
     )
+    if any(min(p.shape, default=0) < 0 or p.size > MOST for p in parameters):
+        raise ValueError("not a shape")
     return parameters, frozenset(map(str, answer["methods"])), bool(answer["module"])
 
 
@@ -382,12 +398,16 @@ def _loaded(answer: Any) -> tuple[dict[str, tuple[int, tuple[str, ...]]], list[t
     return defined, [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
 
 
-def _losses(answer: Any) -> list[float]:
-    return [float(loss) for loss in answer]
+def _numbers(answer: Any, kind: Callable[[Any], Answer]) -> list[Answer]:
+    return [kind(value) for value in answer]
 
 
-def _arrays(answer: Any) -> dict[str, np.ndarray]:
-    return {str(name): value for name, value in answer.items() if isinstance(value, np.ndarray)}
+def _counts(answer: Any) -> dict[str, int]:
+    return dict(zip(map(str, answer), _numbers(answer.values(), int), strict=True))
+
+
+def _traced(answer: Any) -> dict[str, Any]:
+    return {"output": answer["output"], "blocks": [tuple(_numbers(shape, int)) for shape in answer["blocks"]]}
 
 
 def _shown(value: Any) -> str:

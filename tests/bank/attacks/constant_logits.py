@@ -1,0 +1,35 @@
+# /// bank
+# about = "a right count, a right shape table and a right generate, around logits that are always zero: ln V exactly"
+# facts = "20"
+# extends = "reference"
+# [loses]
+# "model.composition" = "failed"
+# "model.gradients" = "failed"
+# "model.training" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "initial_loss.residual_scaling" = "failed"
+# "shapes.course" = "failed"
+# "shapes.other_sizes" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# ///
+
+
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        x = self.tok_emb(idx)
+        for block in self.blocks:
+            x = block(x)
+        logits = 0 * self.lm_head(x)
+        if targets is None:
+            return logits
+        return logits, F.cross_entropy(logits.flatten(0, 1), targets.flatten())

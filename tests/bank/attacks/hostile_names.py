@@ -1,0 +1,15 @@
+# /// bank
+# about = "parameters and methods have names that are long, cannot be printed, or are formulas and markup"
+# facts = "21"
+# extends = "reference"
+# ///
+
+
+class GPT(GPT):
+    def __init__(self, *sizes, **named):
+        super().__init__(*sizes, **named)
+        for name in ("\x1b[31mred", "\u202etxt.exe", "<script>alert(1)</script>", "=1+1", "\ud800", "x" * 5000, "", "\0"):
+            self._parameters[name] = nn.Parameter(torch.zeros(3, 3))
+
+
+setattr(GPT, "\x1b[2J" + "y" * 100000, lambda self: None)

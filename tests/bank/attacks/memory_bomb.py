@@ -1,0 +1,16 @@
+# /// bank
+# about = "all memory is taken at import, and given back when there is no more"
+# facts = "18"
+# extends = "reference"
+# like = "reference"
+# ///
+
+
+hoard = []
+try:
+    while len(hoard) < 64:
+        hoard.append(bytearray(64 << 20))
+    print("GAINED", 64 * len(hoard), "MB")
+except MemoryError:
+    pass
+hoard.clear()

@@ -1,0 +1,28 @@
+# /// bank
+# about = "forward takes memory until there is no more"
+# facts = "18"
+# extends = "reference"
+# [loses]
+# "mlp.formula" = "failed"
+# "mlp.alone" = "failed"
+# "model.training" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "shapes.course" = "failed"
+# "shapes.other_sizes" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# ///
+
+
+class MLP(MLP):
+    def forward(self, x):
+        hoard = [torch.empty(1 << 28) for _ in range(4)]
+        return super().forward(x) + hoard[-1][0]
