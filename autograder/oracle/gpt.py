@@ -26,15 +26,17 @@ RIGHT: How = {}
 EPS = 1e-5
 
 
+NORM_AXES: dict[str, int | tuple[int, int]] = {"over time": -2, "over batch": 0, "over both": (-2, -1)}
+
 # --- LayerNorm --------------------------------------------------------------------------------------------------------
 
 
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, how: How = RIGHT) -> Tensor:
     """(..., d) -> (..., d): centred, divided by the root of the biased variance plus EPS, then gain and bias."""
     way = how.get("norm", "")
-    axis = -2 if way == "over time" else -1
+    axis: int | tuple[int, int] = NORM_AXES.get(way, -1)
     centred = x - (0 if way == "not centred" else x.mean(axis, keepdim=True))  # (..., d)
-    terms = x.shape[axis] - (way == "unbiased")
+    terms = math.prod(x.shape[i] for i in (axis if isinstance(axis, tuple) else (axis,))) - (way == "unbiased")
     variance = centred.square().sum(axis, keepdim=True) / terms
     eps = {"eps 1": 1.0, "eps 1e-3": 1e-3, "eps 1e-6": 1e-6, "eps 1e-12": 1e-12}.get(way, EPS)
     spread = variance.sqrt() + eps if way == "eps outside" else (variance + eps).sqrt()
@@ -54,13 +56,17 @@ SCALES: dict[str, Callable[[int, int, int], float]] = {
 AXES = {"": -1, "queries": -2, "heads": 1, "batch": 0}
 
 
+def projected(x: Tensor, w: Weights, name: str, how: How) -> Tensor:
+    """(B, T, d) -> (B, H, T, d_head): queries, keys or values of all heads."""
+    made = torch.einsum("btd,hdk->bthk", x, w[name]) + w.get(f"{name}.bias", torch.zeros(()))
+    B, T, H, d_head = made.shape
+    return made.reshape(B, H, T, d_head) if how.get("split") == "by view" else made.transpose(1, 2)
+
+
 def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     """(B, T, d) -> (B, H, T, T): how much position t reads from each s <= t, per head."""
     T, d = x.shape[1:]
-    q = torch.einsum("btd,hdk->bhtk", x, w[f"{at}.q"])
-    k = torch.einsum("bsd,hdk->bhsk", x, w[f"{at}.k"])
-    if f"{at}.q.bias" in w:
-        q, k = q + w[f"{at}.q.bias"][:, None], k + w[f"{at}.k.bias"][:, None]
+    q, k = projected(x, w, f"{at}.q", how), projected(x, w, f"{at}.{how.get('key', 'k')}", how)
     scores = torch.einsum("bhtk,bhsk->bhts", q, k) * SCALES[how.get("scale", "")](d, q.shape[-1], T)  # (B, H, T, T)
     t, s = torch.arange(T)[:, None], torch.arange(T)[None, :]
     way, axis = how.get("mask", ""), AXES[how.get("softmax", "")]
@@ -79,17 +85,18 @@ def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
 
 def attention(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     """(B, T, d) -> (B, T, d): H heads, each through its own rows of the output projection, summed."""
-    value = how.get("value", "v")
-    read = torch.einsum("bsd,hdk->bhsk", x, w[f"{at}.{value}"])
-    if f"{at}.{value}.bias" in w:
-        read = read + w[f"{at}.{value}.bias"][:, None]
-    read = attention_rows(x, w, at, how) @ read  # (B, H, T, d_head)
+    if how.get("over") == "batch":
+        return attention(x.transpose(0, 1), w, at, {**how, "over": ""}).transpose(0, 1)
+    value = projected(x, w, f"{at}.{how.get('value', 'v')}", how)
+    read = attention_rows(x, w, at, how) @ value  # (B, H, T, d_head)
     B, _, T, _ = read.shape
     joined = read.transpose(1, 2) if how.get("merge") != "without transpose" else read
     joined = joined.reshape(B, T, -1)  # (B, T, H d_head)
     if how.get("project") == "none":
         return joined
     out = joined @ w[f"{at}.o"].reshape(joined.shape[-1], -1) + w.get(f"{at}.o.bias", torch.zeros(()))
+    if how.get("add") == "input":
+        return x + out
     return torch.relu(out) if how.get("project") == "relu" else out
 
 
@@ -117,7 +124,8 @@ def mlp(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
         return ACTIVATIONS[""](inside @ w[f"{at}.down"] + w.get(f"{at}.down.bias", zero))
     twice = ACTIVATIONS[""] if way == "twice" else ACTIVATIONS["none"]
     inside = ACTIVATIONS["" if way == "twice" else way](inside)
-    return twice(inside @ w[f"{at}.down"] + w.get(f"{at}.down.bias", zero))
+    out = twice(inside @ w[f"{at}.down"] + w.get(f"{at}.down.bias", zero))
+    return x + out if how.get("add") == "input" else out
 
 
 # --- block ------------------------------------------------------------------------------------------------------------
@@ -181,14 +189,18 @@ def stacked(idx: Tensor, w: Weights, blocks: list[Part], how: How = RIGHT) -> Te
         x = x + w["pos"][:T].flip(0)
     elif way == "from one":
         x = x + w["pos"][1 : T + 1]
+    elif way == "by token":
+        x = x + w["pos"][idx.clamp(max=len(w["pos"]) - 1)]
     elif way == "by row":
         x = x + w["pos"][:B, None]
     elif way != "none":
         x = x + w["pos"][:T]
+    if how.get("final norm") == "first":
+        x = layer_norm(x, w["ln_f.gain"], w["ln_f.bias"], how)
     way, first = how.get("stack", ""), x
     for part in blocks[:-1] if way == "last block missing" else blocks:
         x = x + part(x) if way == "extra residual" else part(first if way == "from the embeddings" else x)
-    if how.get("final norm") != "none":
+    if how.get("final norm") not in ("none", "first"):
         x = layer_norm(x, w["ln_f.gain"], w["ln_f.bias"], how)
     logits = x @ w["head"] + w.get("head.bias", torch.zeros(()))
     return torch.softmax(logits, -1) if how.get("logits") == "softmax" else logits

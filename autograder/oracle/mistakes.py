@@ -21,6 +21,13 @@ class Mistake:
 
 
 MISTAKES: tuple[Mistake, ...] = (
+    Mistake(
+        "dropout_in_eval",
+        "any",
+        "",
+        "",
+        "Two passes with the same input differ in eval mode: is F.dropout called without training=self.training?",
+    ),
     # attention: the scale
     Mistake(
         "scale_sqrt_d",
@@ -112,6 +119,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "value_is_key", "attention", "value", "k", "The values are made with the key's matrix, not with their own."
     ),
+    Mistake("key_is_query", "attention", "key", "q", "The keys are made with the query's matrix, not with their own."),
     Mistake("value_is_query", "attention", "value", "q", "The values are made with the query's matrix, not their own."),
     Mistake(
         "heads_merged_wrongly",
@@ -119,6 +127,27 @@ MISTAKES: tuple[Mistake, ...] = (
         "merge",
         "without transpose",
         "The heads are merged without being transposed back, which mixes positions and heads.",
+    ),
+    Mistake(
+        "heads_split_by_view",
+        "attention",
+        "split",
+        "by view",
+        "(B, T, d) is viewed as (B, H, T, d_head) at once, which mixes positions and heads: view, then transpose.",
+    ),
+    Mistake(
+        "attention_over_batch",
+        "attention",
+        "over",
+        "batch",
+        "The attention runs over the rows of the batch: the first axis of x is B, the second is T.",
+    ),
+    Mistake(
+        "attention_adds_input",
+        "attention",
+        "add",
+        "input",
+        "The input is added to the output; that sum is the block's, not the attention's.",
     ),
     Mistake("projection_unused", "attention", "project", "none", "The output projection is there, but not applied."),
     Mistake("projection_relu", "attention", "project", "relu", "A ReLU follows the output projection; nothing should."),
@@ -140,6 +169,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "",
         "The heads are not among the parameters: a Python list hides them from nn.Module, nn.ModuleList does not.",
     ),
+    Mistake(
+        "heads_small",
+        "attention",
+        "",
+        "",
+        "Each head projects only its own slice of x, d_head wide; every head should read all d features.",
+    ),
     Mistake("heads_full_size", "attention", "", "", "Each head has the full width d; it should have d // H."),
     Mistake("qkv_biases", "attention", "", "", "Query, key and value have biases; in this course they have none."),
     Mistake(
@@ -150,6 +186,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("mlp_up_bias_missing", "mlp", "", "", "The first Linear has no bias; nn.Linear gives it one."),
     Mistake("mlp_down_bias_missing", "mlp", "", "", "The second Linear has no bias; nn.Linear gives it one."),
     Mistake("mlp_biases_missing", "mlp", "", "", "Neither Linear has a bias; nn.Linear gives each one."),
+    Mistake(
+        "mlp_adds_input",
+        "mlp",
+        "add",
+        "input",
+        "The input is added to the output; that sum is the block's, not the MLP's.",
+    ),
     Mistake("mlp_relu", "mlp", "activation", "relu", "The activation is ReLU; it should be GELU."),
     Mistake("mlp_leaky_relu", "mlp", "activation", "leaky relu", "The activation is a leaky ReLU; it should be GELU."),
     Mistake("mlp_silu", "mlp", "activation", "silu", "The activation is SiLU; it should be GELU."),
@@ -265,6 +308,20 @@ MISTAKES: tuple[Mistake, ...] = (
         "over time",
         "LayerNorm runs over the positions; it should run over the d features.",
     ),
+    Mistake(
+        "norm_over_batch",
+        "norm",
+        "norm",
+        "over batch",
+        "LayerNorm runs over the rows of the batch; it should run over the d features.",
+    ),
+    Mistake(
+        "norm_over_both",
+        "norm",
+        "norm",
+        "over both",
+        "LayerNorm runs over positions and features together; it should run over the d features of each position.",
+    ),
     Mistake("norm_not_centred", "norm", "norm", "not centred", "LayerNorm does not subtract the mean."),
     Mistake(
         "norm_eps_1",
@@ -306,6 +363,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "positions_by_row", "model", "positions", "by row", "Positions are looked up by row of the batch, not by place."
     ),
+    Mistake("positions_by_token", "model", "positions", "by token", "Positions are looked up by token, not by place."),
     Mistake("positions_from_one", "model", "positions", "from one", "Positions start at 1; they should start at 0."),
     Mistake("positions_reversed", "model", "positions", "reversed", "Positions run backwards."),
     Mistake(
@@ -336,6 +394,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "final norm",
         "none",
         "The final LayerNorm is not applied, or its result is not used.",
+    ),
+    Mistake(
+        "final_norm_first",
+        "model",
+        "final norm",
+        "first",
+        "The final LayerNorm comes before the blocks; it belongs after the last one.",
     ),
     Mistake(
         "logits_softmaxed",

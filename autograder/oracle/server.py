@@ -129,7 +129,11 @@ def _attention(q: Question) -> Found | None:
     single = [case for case in q.cases if case[0].shape[1] == 1]
     early = [
         {},
-        *({m.step: m.way} for m in mistakes.of("attention") if m.step in ("value", "project", "merge", "softmax")),
+        *(
+            {m.step: m.way}
+            for m in mistakes.of("attention")
+            if m.step in ("value", "project", "merge", "softmax", "add")
+        ),
     ]
     for number, reading in enumerate(_sound(align.attention(q.shapes, d, H))):
         right = partial(gpt.attention, w=_weights(q.flat, reading, "a."), at="a")
