@@ -27,7 +27,7 @@ grade: ## grade a submission: make grade [SUBMISSION=student] [ARGS="--only caus
 
 test: ## run the package's own tests
 	@sh requirements/setup.sh dev
-	@.venv/bin/python -m pytest $(ARGS)
+	@.venv/bin/python -m pytest -n auto --dist worksteal $(ARGS)
 
 lint: ## check style and types
 	@sh requirements/setup.sh dev

@@ -1,0 +1,131 @@
+"""``python -m tests.mutants [--count 60] [--seed 0]``: the reference with one mechanical change each, graded.
+
+Nothing in the table of mistakes was made for these. Printed is what changed, what it costs outside the bonus, and which
+mistakes are named; a mutant that loses nothing either computes the same or shows a hole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder import rubric, submission, suite
+from autograder.sandbox.confine import Limits
+from autograder.sandbox.process import Zygote
+from tests.conftest import ROOT
+
+FILES = ("gpt.py", "head.py")
+OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
+    ast.Add: (ast.Sub,),
+    ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Div, ast.Add),
+    ast.Div: (ast.Mult,),
+    ast.FloorDiv: (ast.Mult,),
+    ast.MatMult: (),
+}
+COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.Lt: ast.LtE,
+}
+# Definitions that are not what the classes' own checks are about.
+LEFT_OUT = ("qk_ov", "BatchedMultiHeadAttention")
+
+
+def mutations(node: ast.AST) -> Iterator[ast.AST]:
+    """What may stand in place of ``node``."""
+    if isinstance(node, ast.BinOp):
+        for other in OPERATORS.get(type(node.op), ()):
+            yield ast.BinOp(node.left, other(), node.right)
+        if isinstance(node.op, (ast.Add, ast.Mult, ast.Div)):
+            yield node.left
+        if isinstance(node.op, (ast.Add, ast.MatMult)):
+            yield node.right
+        if isinstance(node.op, ast.MatMult):
+            yield ast.BinOp(node.right, node.op, node.left)
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        yield from (ast.Constant(value) for value in (node.value + 1, -node.value) if value != node.value)
+    if isinstance(node, ast.Constant) and type(node.value) is bool:
+        yield ast.Constant(not node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield node.operand
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
+        yield ast.Compare(node.left, [COMPARED[type(node.ops[0])]()], node.comparators)
+    if isinstance(node, ast.Call) and node.args:
+        yield node.args[0]  # the call left out
+        if len(node.args) == 2 and not node.keywords:
+            yield ast.Call(node.func, node.args[::-1], [])
+        for i in range(len(node.keywords)):
+            yield ast.Call(node.func, node.args, node.keywords[:i] + node.keywords[i + 1 :])
+    if isinstance(node, ast.Slice):
+        if node.lower is not None:
+            yield ast.Slice(None, node.lower, node.step)
+        if node.upper is not None:
+            yield ast.Slice(node.upper, None, node.step)
+
+
+def mutants(source: str) -> Iterator[tuple[str, str]]:
+    """(what changed, the whole text) for every single change in ``source``."""
+    tree = ast.parse(source)
+    for definition in tree.body:
+        if not isinstance(definition, (ast.ClassDef, ast.FunctionDef)) or definition.name in LEFT_OUT:
+            continue
+        asserted = {
+            id(inner) for node in ast.walk(definition) if isinstance(node, ast.Assert) for inner in ast.walk(node)
+        }
+        for parent in ast.walk(definition):
+            for field, value in ast.iter_fields(parent):
+                for i, child in enumerate(value if isinstance(value, list) else [value]):
+                    if not isinstance(child, ast.AST) or id(child) in asserted:
+                        continue
+                    for other in mutations(child):
+                        if isinstance(value, list):
+                            value[i] = other
+                        else:
+                            setattr(parent, field, other)
+                        line = getattr(child, "lineno", getattr(parent, "lineno", 0))
+                        before, after = ast.unparse(child), ast.unparse(other)
+                        text = ast.unparse(ast.fix_missing_locations(copy.deepcopy(tree)))
+                        yield f"{definition.name}, line {line}: {before} -> {after}", text
+                    if isinstance(value, list):
+                        value[i] = child
+                    else:
+                        setattr(parent, field, child)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    rows = rubric.load()
+    bonus = {criterion.id for criterion in rows.criteria if criterion.bonus}
+    found = [(name, *one) for name in FILES for one in mutants((ROOT / "reference" / name).read_text("utf-8"))]
+    chosen = random.Random(given.seed).sample(found, min(given.count, len(found)))
+    caught = named = 0
+    with Zygote(Limits(call_cpu=3.0, again_cpu=0.5)) as zygote:
+        for name, change, text in chosen:
+            with tempfile.TemporaryDirectory() as folder:
+                for other in ("gpt.py", "head.py", "paper.py"):
+                    shutil.copy(ROOT / "reference" / other, folder)
+                Path(folder, name).write_text(text, "utf-8")
+                report = suite.grade(submission.read(Path(folder)), zygote, rows)
+            lost = [check for check in report.checks if check.criterion not in bonus and check.score < check.max_score]
+            causes = sorted({cause.mistake for check in lost for cause in check.diagnosis})
+            caught, named = caught + bool(lost), named + bool(causes)
+            print(f"{name} {change}")
+            print(f"    -{sum(check.max_score - check.score for check in lost):g}  {', '.join(causes) or '-'}")
+            for check in [check for check in lost if not causes][:3]:
+                print(f"    {check.id}: {check.status}: {check.message[:200]}")
+    print(f"\nseed {given.seed}: {len(chosen)} of {len(found)} mutants, {caught} caught, {named} named")
+
+
+if __name__ == "__main__":
+    main()
