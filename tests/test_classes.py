@@ -157,7 +157,7 @@ def test_parameters_that_only_fill_up_the_count_are_named(zygote: Zygote, tmp_pa
         model = student.build("GPT", n.arguments())
         assert model.numel == ledger.total(n)
         with pytest.raises(Failed, match="take no part"):
-            claims.bound(student, model, n, np.random.default_rng(0))
+            claims.backed(student, model, n, np.random.default_rng(0))
     finally:
         student.close()
 

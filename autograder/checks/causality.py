@@ -236,7 +236,7 @@ def scale(logits: np.ndarray) -> float:
 def logits_in_fresh_process(
     student: Student, dims: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray, second: bool = False
 ) -> np.ndarray:
-    """The logits for ``tokens``, from a process that has seen nothing else, or, on the ``second`` side, one token.
+    """The logits for ``tokens``, from a process that has seen nothing else, or, on the ``second`` side, one row.
 
     So a model that does something else at its first call gives other logits on the two sides.
     """
@@ -244,7 +244,7 @@ def logits_in_fresh_process(
         model = fresh.build("GPT", dims.arguments())
         model.push(weights)
         if second:
-            model(tokens[:1, :1])
+            model(tokens[:1])
         return ladder.logits(model(tokens), (*tokens.shape, dims.V))
 
 

@@ -72,7 +72,7 @@ def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, float]:
     return np.asarray((halves[0] + halves[1]) / 2), float(np.abs(halves[0] - halves[1]).max())
 
 
-def bound(student: Student, model: Module, dims: Dims, rng: np.random.Generator) -> None:
+def backed(student: Student, model: Module, dims: Dims, rng: np.random.Generator) -> None:
     """Raise Failed where parameters are counted that the model does not compute with.
 
     Where each class holds exactly what its formula needs, the count is right, even if something is forgotten in

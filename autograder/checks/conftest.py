@@ -117,12 +117,3 @@ def follows(claims: Claims) -> None:
     """Fails where the logits do not follow the weights, which any check of the whole model takes for granted."""
     if claims.about_logits:
         raise Failed(claims.about_logits, "Is what forward returns computed from the parameters?")
-
-
-@pytest.fixture
-def counts(claims: Claims) -> None:
-    """Fails where the logits do not come from the parameters, so that their number says nothing."""
-    if claims.about_parameters:
-        raise Failed(
-            claims.about_parameters, "Is each of them used, from the embeddings through all blocks to the logits?"
-        )

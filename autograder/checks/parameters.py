@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import claims
+from autograder.checks.claims import Claims, backed
 from autograder.checks.ladder import number
 from autograder.oracle import ledger
 from autograder.outcome import Failed, Notes, Partial
@@ -26,13 +26,18 @@ def model(student: Student, assignment: Assignment) -> Module:
 
 
 @pytest.fixture(scope="module")
-def bound(student: Student, model: Module, assignment: Assignment, shared_rng: np.random.Generator) -> None:
+def bound(
+    student: Student, model: Module, assignment: Assignment, shared_rng: np.random.Generator, claims: Claims
+) -> None:
     """Raises Failed where a right number is no more than a claim. For counts that are right."""
-    claims.bound(student, model, assignment.course, shared_rng)
+    if claims.about_parameters:
+        raise Failed(
+            claims.about_parameters, "Is each of them used, from the embeddings through all blocks to the logits?"
+        )
+    backed(student, model, assignment.course, shared_rng)
 
 
 @pytest.mark.needs("GPT")
-@pytest.mark.usefixtures("counts")
 def test_total(
     student: Student, model: Module, assignment: Assignment, request: pytest.FixtureRequest, notes: Notes
 ) -> None:
@@ -59,9 +64,13 @@ def test_total(
 
 
 @pytest.mark.needs("GPT")
-@pytest.mark.usefixtures("counts")
 def test_other_sizes(
-    student: Student, model: Module, assignment: Assignment, rng: np.random.Generator, notes: Notes
+    student: Student,
+    model: Module,
+    assignment: Assignment,
+    request: pytest.FixtureRequest,
+    rng: np.random.Generator,
+    notes: Notes,
 ) -> None:
     counted = {}
     at_course = model.numel != ledger.total(assignment.course)
@@ -76,12 +85,12 @@ def test_other_sizes(
                 if at_course
                 else "Does every size come from the constructor's arguments, and none from a number or a global?",
             )
-        claims.bound(student, model, dims, rng)
+        backed(student, model, dims, rng)
+    request.getfixturevalue("bound")
     notes.show(counted=counted)
 
 
 @pytest.mark.needs("GPT", "MultiHeadAttention", "MLP", "Block")
-@pytest.mark.usefixtures("counts")
 def test_by_part(
     student: Student, model: Module, assignment: Assignment, request: pytest.FixtureRequest, notes: Notes
 ) -> None:

@@ -2,13 +2,12 @@
 # about = "F.dropout on the weights without training=self.training: two passes differ"
 # facts = "M29"
 # extends = "reference"
+# names = ["dropout_in_eval"]
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
 # "attention.simplex" = "failed"
 # "causality.simplex" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
 # [bonus]
 # "bonus.qk_ov" = "failed"
 # ///

@@ -2,6 +2,7 @@
 # about = "the number of heads is 4, whatever H is: right at the course configuration"
 # facts = "M32"
 # extends = "reference"
+# names = ["heads_wrong_number"]
 # [loses]
 # "attention.heads" = "failed"
 # "parameters.other_sizes" = "failed"

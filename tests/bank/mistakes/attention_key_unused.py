@@ -2,11 +2,9 @@
 # about = "the scores are made from queries and queries: the key's matrix is not used"
 # facts = "own"
 # extends = "reference"
+# names = ["key_is_query"]
 # [loses]
-# "attention.formula" = "failed"
-# "attention.heads" = "failed"
-# [bonus]
-# "bonus.qk_ov" = "failed"
+# "attention.formula" = "partial"
 # ///
 
 

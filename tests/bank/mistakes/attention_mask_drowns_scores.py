@@ -5,8 +5,6 @@
 # names = ["scores_lost"]
 # [loses]
 # "attention.formula" = "partial"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

@@ -8,8 +8,6 @@
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
 # "causality.past" = "failed"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 #: file head.py
 import torch

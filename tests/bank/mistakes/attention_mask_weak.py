@@ -7,8 +7,6 @@
 # "attention.formula" = "partial"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

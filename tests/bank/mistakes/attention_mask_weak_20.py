@@ -3,6 +3,7 @@
 # facts = "M10"
 # extends = "reference"
 # [loses]
+# "attention.causal" = "failed"
 # "causality.full_model" = "failed"
 # ///
 

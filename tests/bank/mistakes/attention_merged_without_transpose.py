@@ -5,7 +5,6 @@
 # names = ["heads_merged_wrongly"]
 # [loses]
 # "attention.formula" = "partial"
-# "attention.simplex" = "failed"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
 # "causality.simplex" = "failed"
