@@ -52,9 +52,7 @@ def test_total(
     if model.numel != expected:
         seen = f"Your GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}."
         counts = [(dims, built(student, dims).numel) for dims in assignment.others]
-        causes = ledger.explain([(course, model.numel), *counts])
-        if len(causes) > 1:  # which classes hold too few or too many decides
-            causes = fitting(student, causes, course) or causes
+        causes = fitting(student, ledger.explain([(course, model.numel), *counts]), course)
         raise Failed(seen, _because(causes), [(cause.name, cause.sentence) for cause in causes])
     rule, blocks, rest = ledger.rule_of_thumb(course)
     notes.say(
@@ -166,12 +164,15 @@ def parts_expected(n: Dims) -> dict[str, int]:
 
 
 def fitting(student: Student, causes: list[ledger.Cause], n: Dims) -> list[ledger.Cause]:
-    """Those of ``causes`` that are in a class whose own count is wrong, and that its tensors do not rule out."""
+    """Those of ``causes`` that are in a class whose own count is wrong, and that its tensors do not rule out.
+
+    All of them where the classes cannot be built.
+    """
     try:
         counted, right = counts_by_part(student, built(student, n), n), parts_expected(n)
         heads = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max}).parameters
     except StudentError:
-        return []
+        return causes
     one = sum(p.is_matrix for p in heads) <= 4  # one head's, and the projection
     apart = {"heads_shared": one, "heads_small": not one}
     return [
