@@ -2,6 +2,7 @@
 # about = "the heads are in a Python list: they compute, but are no parameters of the model"
 # facts = "M23"
 # extends = "reference"
+# names = ["heads_not_registered"]
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"

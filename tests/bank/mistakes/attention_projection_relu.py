@@ -5,8 +5,6 @@
 # names = ["projection_relu"]
 # [loses]
 # "attention.formula" = "partial"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

@@ -5,8 +5,6 @@
 # names = ["projection_unused"]
 # [loses]
 # "attention.formula" = "partial"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

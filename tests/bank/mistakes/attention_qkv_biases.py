@@ -8,8 +8,6 @@
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

@@ -2,11 +2,9 @@
 # about = "the residual is added inside MultiHeadAttention too"
 # facts = "M50"
 # extends = "reference"
+# names = ["attention_adds_input"]
 # [loses]
-# "attention.formula" = "failed"
-# "attention.heads" = "failed"
-# [bonus]
-# "bonus.qk_ov" = "failed"
+# "attention.formula" = "partial"
 # ///
 
 

@@ -5,8 +5,6 @@
 # names = ["scale_d_head"]
 # [loses]
 # "attention.formula" = "partial"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

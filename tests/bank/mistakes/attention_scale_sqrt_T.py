@@ -5,8 +5,6 @@
 # names = ["scale_sqrt_T"]
 # [loses]
 # "attention.formula" = "partial"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

@@ -10,8 +10,6 @@
 # "causality.full_model" = "failed"
 # "causality.batch_rows" = "failed"
 # "causality.simplex" = "failed"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

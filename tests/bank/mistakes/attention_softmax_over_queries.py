@@ -9,8 +9,6 @@
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
 # "causality.simplex" = "failed"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

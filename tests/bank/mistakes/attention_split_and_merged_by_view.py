@@ -2,10 +2,9 @@
 # about = "(B, T, d) is viewed as (B, H, T, d_head) and back without any transpose"
 # facts = "own"
 # extends = "reference"
+# names = ["heads_merged_wrongly", "heads_split_by_view"]
 # [loses]
 # "attention.formula" = "failed"
-# "attention.heads" = "failed"
-# "attention.simplex" = "failed"
 # "attention.causal" = "failed"
 # "causality.past" = "failed"
 # "causality.simplex" = "failed"

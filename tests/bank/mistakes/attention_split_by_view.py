@@ -2,10 +2,9 @@
 # about = "(B, T, d) is viewed as (B, H, T, d_head) at once: positions and heads mix"
 # facts = "own"
 # extends = "reference"
+# names = ["heads_split_by_view"]
 # [loses]
-# "attention.formula" = "failed"
-# "attention.heads" = "failed"
-# "attention.simplex" = "failed"
+# "attention.formula" = "partial"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
 # "causality.simplex" = "failed"
