@@ -135,7 +135,9 @@ def claims(suite: Suite, assignment: Assignment) -> Claims:
     except StudentError:
         unset = len(weights)
     if unset:
-        return Claims(about_parameters=f"Of the parameters of a small GPT, {unset} do not hold what is written to them.")
+        return Claims(
+            about_parameters=f"Of the parameters of a small GPT, {unset} do not hold what is written to them."
+        )
     dead = sum(p.size for p in ladder.silent(model, idx, weights, model.numel // 2 + 1))
     if not dead:
         return Claims()
