@@ -1,9 +1,12 @@
-"""What the tests share: one zygote for the whole session, and grading with it."""
+"""What the tests share: one zygote for the whole session, grading with it, and students from a few lines of text."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +14,11 @@ from autograder import rubric, submission, suite
 from autograder.report import Report
 from autograder.sandbox.confine import Limits
 from autograder.sandbox.process import Zygote
+from autograder.sandbox.student import Student
 
 ROOT = Path(__file__).resolve().parent.parent
+Hand = Callable[..., Student]
+Limit = Callable[..., None]
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +37,29 @@ def grade(zygote: Zygote) -> Callable[..., Report]:
         return suite.grade(submission.read(path), zygote, rows, **options)  # type: ignore[arg-type]
 
     return grade
+
+
+@pytest.fixture
+def hand_in(zygote: Zygote) -> Iterator[Hand]:
+    """A student from the text of gpt.py, and of other files by name: ``hand_in(text, head="...")``."""
+    students = []
+
+    def hand_in(text: str, **others: str) -> Student:
+        files = {f"{name}.py": textwrap.dedent(text).encode() for name, text in {"gpt": text, **others}.items()}
+        students.append(Student(zygote, files, ["GPT", "Block"]))
+        return students[-1]
+
+    yield hand_in
+    for student in students:
+        student.close()
+
+
+@pytest.fixture
+def limit(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Limit:
+    """Other limits for one test: ``limit(call_cpu=0.2)``."""
+    return lambda **limits: monkeypatch.setattr(zygote, "limits", replace(zygote.limits, **limits))
+
+
+def run(student: Student, *arguments: Any, name: str = "run") -> Any:
+    """What a function of gpt.py returns."""
+    return student.function(name, *arguments, module="gpt")

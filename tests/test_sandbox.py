@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import signal
-import textwrap
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,62 +16,8 @@ from autograder.sandbox.errors import Crashed, OutOfTime, Raised, StudentError, 
 from autograder.sandbox.process import KEPT, SandboxError, Zygote
 from autograder.sandbox.student import Student
 from autograder.sandbox.wire import Opaque
-from tests.conftest import ROOT
-
-Hand = Callable[..., Student]
-Limit = Callable[..., None]
-
-
-@pytest.fixture
-def hand_in(zygote: Zygote) -> Iterator[Hand]:
-    """A student from the text of gpt.py, and of other files by name: ``hand_in(text, head="...")``."""
-    students = []
-
-    def hand_in(text: str, **others: str) -> Student:
-        files = {f"{name}.py": textwrap.dedent(text).encode() for name, text in {"gpt": text, **others}.items()}
-        students.append(Student(zygote, files, ["GPT", "Block"]))
-        return students[-1]
-
-    yield hand_in
-    for student in students:
-        student.close()
-
-
-@pytest.fixture
-def limit(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Limit:
-    """Other limits for one test: ``limit(call_cpu=0.2)``."""
-    return lambda **limits: monkeypatch.setattr(zygote, "limits", replace(zygote.limits, **limits))
-
-
-def run(student: Student, *arguments: Any, name: str = "run") -> Any:
-    """What a function of gpt.py returns."""
-    return student.function(name, *arguments, module="gpt")
-
-
-def living(parent: int) -> set[int]:
-    """The children of a process, without those that have ended and wait to be collected."""
-    found = set()
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            state, its_parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-        except OSError:
-            continue
-        if int(its_parent) == parent and state != "Z":
-            found.add(int(entry.name))
-    return found
-
-
-def ends(pid: int) -> bool:
-    """Whether a process that was told to end does so, some time soon."""
-    for _ in range(500):
-        try:
-            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.02)
-    return False
-
+from tests.conftest import ROOT, Hand, Limit, run
+from tests.processes import ends, living
 
 # --- values and exceptions --------------------------------------------------------------------------------------------
 
@@ -222,6 +164,19 @@ def test_waiting_for_ever_is_ended_by_the_wall_limit(hand_in: Hand, limit: Limit
     limit(call_cpu=0.3, wall_factor=2.0)
     with pytest.raises(OutOfTime, match=r"after 0\.6 s of waiting"):
         run(student)
+
+
+def test_waiting_in_every_call_is_ended_by_the_wall_limit_of_the_whole(hand_in: Hand, limit: Limit) -> None:
+    student = hand_in("import time\ndef run(n): time.sleep(0.4)")
+    assert student.defines("run")
+    limit(call_cpu=0.2, again_cpu=0.2, wall_factor=3.0, submission_cpu=0.4)
+    started = time.monotonic()
+    ended = []
+    for n in range(20):
+        with contextlib.suppress(OutOfTime):
+            ended.append(run(student, n))
+    assert len(ended) < 4
+    assert time.monotonic() - started < 3
 
 
 @pytest.mark.parametrize(
@@ -389,80 +344,6 @@ def test_no_process_is_left_after_closing(hand_in: Hand, zygote: Zygote) -> None
     student.close()
     assert living(zygote._process.pid) == before
     assert not started or ends(started)
-
-
-# --- forged replies ---------------------------------------------------------------------------------------------------
-
-# What no function can return can be written into the channel, which student code finds where serve() keeps it.
-FORGE = """
-import json, os, struct, sys
-inf, null, true = float("inf"), None, True
-
-def forge(reply, nonce=None):
-    frame = sys._getframe()
-    while not {"nonce", "channel"} <= set(frame.f_locals):
-        frame = frame.f_back
-    text = json.dumps({"value": {"dict": reply}, "arrays": [{"dtype": "u8", "shape": [2, 0]}]})
-    header = text.replace("NONCE", nonce or frame.f_locals["nonce"]).encode()
-    os.write(frame.f_locals["channel"], struct.pack("<II", len(header), 0) + header)
-"""
-
-
-def test_a_reply_forged_before_the_real_one_is_not_believed(hand_in: Hand) -> None:
-    forged = [["nonce", "NONCE"], ["value", 100]]
-    with pytest.raises(Crashed):
-        run(hand_in(f"{FORGE}def run(): forge({forged}, 'guessed')"))
-
-
-def test_a_reply_written_before_it_is_asked_for_is_not_believed(hand_in: Hand) -> None:
-    student = hand_in(f"""{FORGE}
-def early():
-    real = os.write
-    def twice(fd, frame):
-        done = real(fd, frame)
-        os.write = real
-        forge([["nonce", "NONCE"], ["value", 100]])
-        return done
-    os.write = twice
-def run(): return 1
-""")
-    run(student, name="early")
-    with pytest.raises(Crashed):
-        run(student)
-
-
-@pytest.mark.parametrize("sent", [b"HTTP/1.1 200 OK\r\n\r\n", b"\xff" * 64, b"\x02\0\0\0\0\0\0\0[]"])
-def test_bytes_that_are_no_frame_are_crashed(hand_in: Hand, sent: bytes) -> None:
-    code = f"for fd in range(3, 64):\n        try: os.write(fd, {sent!r})\n        except OSError: pass"
-    with pytest.raises(Crashed):
-        run(hand_in(f"import os\ndef run():\n    {code}"))
-
-
-RAISED = [["type", "E"], ["text", ""], ["name", ""], ["kinds", []]]
-MALFORMED: dict[str, list[Any]] = {
-    "a nonce that is an array": [["nonce", {"array": 0}], ["value", 1]],
-    "an array was raised": [["nonce", "NONCE"], ["raised", {"array": 0}]],
-    "raised at line infinity": [
-        ["nonce", "NONCE"],
-        ["raised", {"dict": [*RAISED, ["frames", [["gpt.py", float("inf"), "", ""]]]]}],
-    ],
-    "no claim": [["nonce", "NONCE"], ["value", None]],
-    "a claim of nothing": [["nonce", "NONCE"], ["value", {"dict": []}]],
-    "a claim of another kind": [["nonce", "NONCE"], ["value", {"dict": [["parameters", 7], ["module", True]]}]],
-    "a shape that is a number": [
-        ["nonce", "NONCE"],
-        ["value", {"dict": [["parameters", [{"dict": [["name", "w"], ["shape", 7], ["grad", True]]}]]]}],
-    ],
-}
-
-
-@pytest.mark.parametrize("reply", MALFORMED)
-@pytest.mark.parametrize("where", ["in a constructor", "while loading"])
-def test_a_malformed_reply_is_an_error_of_the_student(hand_in: Hand, reply: str, where: str) -> None:
-    code = f"forge({json.dumps(MALFORMED[reply]).replace('Infinity', 'inf')}); os._exit(0)"
-    loading = code if where == "while loading" else ""
-    with pytest.raises(StudentError):
-        hand_in(f"{FORGE}{loading}\nclass GPT:\n    def __init__(self, d): {code}").build("GPT", {"d": 1})
 
 
 # --- the zygote -------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tracemalloc
@@ -293,4 +294,30 @@ def test_frames_written_to_a_descriptor_are_read_one_by_one_until_it_is_closed()
     assert wire.read(there).tolist() == [0, 1, 2]
     with pytest.raises(EOFError):
         wire.read(there)
+    os.close(there)
+
+
+@settings(calm, max_examples=50)
+@given(values, st.data())
+def test_a_frame_that_is_cut_off_is_the_end(value: Any, data: st.DataObject) -> None:
+    there, here = os.pipe()
+    frame = wire.encode(value)
+    os.write(here, frame[: data.draw(st.integers(0, len(frame) - 1))])
+    os.close(here)
+    with pytest.raises(EOFError):
+        wire.read(there)
+    os.close(there)
+
+
+@settings(calm, max_examples=50)
+@given(st.lists(values, max_size=3), st.binary(max_size=12))
+def test_bytes_between_frames_never_pass_for_one(sent: list[Any], noise: bytes) -> None:
+    there, here = os.pipe()
+    for value in sent:
+        os.write(here, wire.encode(value))
+    os.write(here, noise + wire.encode("late"))
+    os.close(here)
+    assert all(same(value, wire.read(there)) for value in sent)
+    with contextlib.suppress(WireError, EOFError):
+        assert not noise or wire.read(there) != "late"
     os.close(there)

@@ -106,9 +106,12 @@ class Zygote:
     def fork(self, role: str) -> Process:
         """A new process in ``role``: "student" (confined) or "oracle"."""
         self.ready()
+        try:
+            scratch = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self.folder))
+        except OSError as error:
+            raise SandboxError(f"there is no place for a {role} process: {error}") from None
         ours, theirs = socket.socketpair()
         out, into = os.pipe()
-        scratch = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self.folder))
         request = {"do": "fork", "role": role, "root": ROOT, "scratch": str(scratch), "limits": asdict(self.limits)}
         try:
             frame = wire.encode(request)
@@ -163,8 +166,10 @@ class Zygote:
         return bytes(parts)
 
     def _last_words(self) -> str:
-        lines = (self.folder / "zygote.log").read_text("utf-8", "replace").strip().splitlines()
-        return f": {wire.clean(lines[-1])}" if lines else ""
+        with contextlib.suppress(OSError):  # where a student's process could remove it
+            lines = (self.folder / "zygote.log").read_text("utf-8", "replace").strip().splitlines()
+            return f": {wire.clean(lines[-1])}" if lines else ""
+        return ""
 
 
 class Process:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ import numpy as np
 
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote, described
-from autograder.sandbox.wire import WireError, clean
+from autograder.sandbox.wire import MAX_RANK, WireError, clean
 
 Answer = TypeVar("Answer")
 CALLED = {"__call__": "forward"}
@@ -56,7 +57,7 @@ class _Record:
     """What is known of a submission across its processes."""
 
     cpu: float = 0.0
-    calls: int = 0
+    wall: float = 0.0  # s spent in calls
     output: bytearray = field(default_factory=bytearray)
     for_good: dict[str, StudentError] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
@@ -224,11 +225,15 @@ class Student:
             raise OutOfTime(
                 call, f"the submission had used up its {limits.submission_cpu:g} s of computing before this"
             )
+        # Whoever only waits uses no computing: without this limit, one could wait in every call.
+        most = limits.submission_cpu * limits.wall_factor
+        if record.wall >= most:
+            raise OutOfTime(call, f"the submission had used up its {most:g} s of waiting before this")
         cpu = min(limits.again_cpu if kind in record.slow else limits.call_cpu, left)
         process = self._ensure()
-        before = process.cpu
+        before, started = process.cpu, time.monotonic()
         try:
-            answer = process.call(operation, arguments, cpu, cpu * limits.wall_factor)
+            answer = process.call(operation, arguments, cpu, min(cpu * limits.wall_factor, most - record.wall))
         except TimedOut as error:
             record.slow.add(kind)
             record.for_good[call] = OutOfTime(call, f"no result after {error.limit:g} s of {error.clock}")
@@ -241,6 +246,7 @@ class Student:
             raise self._translated(call, error.remote) from None
         finally:
             record.cpu += max(0.0, process.cpu - before)
+            record.wall += time.monotonic() - started
             if not process.alive:
                 self.close()
         try:
@@ -388,7 +394,7 @@ def _claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
         Parameter(str(p["name"]), tuple(_numbers(p["shape"], int)), bool(p["grad"]), str(p["owner"]))
         for p in answer["parameters"]
     )
-    if any(min(p.shape, default=0) < 0 or p.size > MOST for p in parameters):
+    if any(len(p.shape) > MAX_RANK or min(p.shape, default=0) < 0 or p.size > MOST for p in parameters):
         raise ValueError("not a shape")
     return parameters, frozenset(map(str, answer["methods"])), bool(answer["module"])
 

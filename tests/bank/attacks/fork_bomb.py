@@ -1,5 +1,5 @@
 # /// bank
-# about = "processes that fork again, fifty at most, each of which lives for some seconds"
+# about = "processes of their own sessions, twenty at most, each of which lives for some seconds"
 # facts = "18"
 # extends = "reference"
 # like = "reference"
@@ -9,7 +9,7 @@
 import os
 import time
 
-for _ in range(50):
+for _ in range(20):
     try:
         pid = os.fork()
     except OSError:
@@ -17,7 +17,7 @@ for _ in range(50):
     if pid == 0:
         try:
             os.setsid()
-            time.sleep(6)
+            time.sleep(3)
         finally:
             os._exit(0)
     print("GAINED a process")

@@ -15,6 +15,7 @@ forward = GPT.forward
 
 
 def looking(self, idx, targets=None):
+    GPT.forward = forward  # once in each process is enough
     given = [idx.numpy()] + ([targets.numpy()] if targets is not None else [])
     found = [thing for thing in gc.get_objects() if isinstance(thing, np.ndarray)]
     frame = sys._getframe()

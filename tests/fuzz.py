@@ -1,0 +1,172 @@
+"""Grade what nobody would hand in: random bytes, damaged sources, damaged zip files. None may be the grader's fault.
+
+    python -m tests.fuzz --count 2000 [--seed N] [--start I]
+
+A case depends on the seed and its number alone: ``--seed N --start I --count 1`` runs one again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import random
+import secrets
+import sys
+import tempfile
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+from autograder import rubric, submission, suite
+from autograder.sandbox.confine import Limits
+from autograder.sandbox.process import Zygote
+from tests import bank_file, claims
+from tests.reports import harmful
+
+# What loops for ever does so in half a second too.
+LIMITS = Limits(call_cpu=0.5, again_cpu=0.1, submission_cpu=3.0, wall_factor=4.0)
+ALL = 25  # one in so many is graded as a whole, the others in one criterion
+ODD = [
+    "\0",
+    "\ufeff",
+    "\u2028",
+    "\u202e",
+    "\x0c",
+    "\t",
+    "\r",
+    "(",
+    ")",
+    "'''",
+    '"""',
+    "\\",
+    "#",
+    "@",
+    "é",
+    "\U0001f642",
+]
+WORDS = ["0", "-1", "1e999", "None", "lambda", "yield", "await", "async", "class", "def", "return", "raise", "del"]
+WORDS += ["global", "nonlocal", "import", "with", "match", "*", "**", ":=", "..."]
+
+
+class Case:
+    """One damaged submission."""
+
+    def __init__(self, seed: int, number: int) -> None:
+        self.rng = random.Random(f"{seed}/{number}")
+        self.kind = self.rng.choice(
+            ["noise", "text", "bytes", "lines", "tokens", "tokens", "folder", "claims", "zip", "members"]
+        )
+        self.only = None if number % ALL == 0 else self.rng.choice([c.id for c in rubric.load().criteria])
+
+    def write(self, folder: Path, sources: list[dict[str, bytes]]) -> Path:
+        """The submission as a file or a folder; its path."""
+        rng, files = self.rng, dict(self.rng.choice(sources))
+        target = folder / "gpt.py"
+        match self.kind:
+            case "noise":
+                target.write_bytes(rng.randbytes(rng.randrange(2000)))
+            case "text":
+                text = "".join(chr(rng.randrange(1, 0x110000)) for _ in range(rng.randrange(500)))
+                target.write_bytes(text.encode("utf-8", "surrogatepass"))
+            case "bytes" | "lines" | "tokens":
+                target.write_bytes(self.damaged(files["gpt.py"], sources))
+            case "folder":
+                for name, data in files.items():
+                    (folder / name).write_bytes(self.damaged(data, sources) if rng.random() < 0.7 else data)
+                return folder
+            case "claims":
+                operation = rng.choice(list(claims.OPERATIONS))
+                self.only = rng.choice(claims.OPERATIONS[operation])
+                target.write_bytes(sources[-1]["gpt.py"] + claims.lying(operation, rng.randrange(claims.COUNT)))
+            case _:
+                target = folder / "submission.zip"
+                target.write_bytes(self.zipped(files, sources))
+        return target
+
+    def damaged(self, data: bytes, sources: list[dict[str, bytes]]) -> bytes:
+        """``data`` with a few bytes, lines or words changed, moved, doubled or taken from elsewhere."""
+        rng = self.rng
+        other = rng.choice(sources)["gpt.py"]
+        for _ in range(rng.choice([1, 1, 2, 5, 30])):
+            way = self.kind if self.kind in ("bytes", "lines") else rng.choice(["bytes", "lines", "tokens", "tokens"])
+            unit = {"bytes": None, "lines": b"\n", "tokens": b" "}[way]
+            if unit is None:
+                place = rng.randrange(len(data) + 1)
+                new = rng.choice([bytes([rng.randrange(256)]), b"", rng.choice(ODD).encode()])
+                data = data[:place] + new + data[place + rng.randrange(3) :]
+                continue
+            parts, others = data.split(unit), other.split(unit)
+            place = rng.randrange(len(parts))
+            new = rng.choice([[], [rng.choice(others)], [rng.choice(parts)] * 2, [rng.choice(WORDS + ODD).encode()]])
+            parts[place : place + rng.randrange(1, 4)] = new
+            data = unit.join(parts)
+        return data
+
+    def zipped(self, files: dict[str, bytes], sources: list[dict[str, bytes]]) -> bytes:
+        """A zip file with odd members, or one that was damaged afterwards."""
+        rng, buffer = self.rng, io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
+            folder = rng.choice(["", "", "step-05/", "../", "/", "a/b/", "\u202e/", "C:\\"])
+            for name, data in files.items():
+                info = zipfile.ZipInfo(rng.choice([folder + name, folder + name, name.upper(), name + "\0", "x" * 300]))
+                info.external_attr = rng.choice([0o644, 0o644, 0, 0o120777, 0o20666]) << 16
+                archive.writestr(info, self.damaged(data, sources) if rng.random() < 0.3 else data)
+        data = bytearray(buffer.getvalue())
+        if self.kind == "zip":
+            for _ in range(rng.choice([0, 1, 3, 20])):
+                data[rng.randrange(len(data))] = rng.randrange(256)
+            if rng.random() < 0.2:
+                del data[rng.randrange(len(data)) :]
+        return bytes(data)
+
+
+def judged(case: Case, path: Path, zygote: Zygote, rows: rubric.Rubric) -> tuple[str, list[str]]:
+    """How grading ``path`` ended, and what of it is the grader's fault."""
+    try:
+        report = suite.grade(submission.read(path), zygote, rows, only=case.only)
+    except submission.BadSubmission as error:
+        return "refused", [] if str(error).isprintable() else [f"a message of more than one line: {error!a}"]
+    except Exception as error:  # whatever it is, it is what is looked for
+        return "failed", [f"{type(error).__name__}: {error}"]
+    wrong = [f"{check.id}: {check.message}" for check in report.checks if check.status == "error"]
+    return "graded", [*wrong, *harmful(report)] + ([] if report.gradable else ["not gradable"])
+
+
+def run(count: int, seed: int, start: int = 0, zygote: Zygote | None = None) -> list[str]:
+    """The faults found in ``count`` cases, each with the number of its case."""
+    rows, faults, ends = rubric.load(), [], Counter[str]()
+    paths = bank_file.paths()
+    sources = [bank_file.load(path).files for path in paths if not path.stem.startswith("loop_")]
+    sources.append(bank_file.REFERENCE)
+    own = zygote or Zygote(LIMITS)
+    try:
+        for number in range(start, start + count):
+            case = Case(seed, number)
+            with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+                end, wrong = judged(case, case.write(Path(folder), sources), own, rows)
+            ends[f"{case.kind} {end}"] += 1
+            faults += [f"case {number} ({case.kind}, {case.only}): {fault}" for fault in wrong]
+            if end == "failed" and zygote is None:  # the zygote may be gone
+                own.close()
+                own = Zygote(LIMITS)
+    finally:
+        if zygote is None:
+            own.close()
+    print(", ".join(f"{name}: {times}" for name, times in sorted(ends.items())))
+    return faults
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Grade damaged submissions")
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 31))
+    parser.add_argument("--start", type=int, default=0)
+    options = parser.parse_args()
+    print(f"--seed {options.seed}", flush=True)
+    faults = run(options.count, options.seed, options.start)
+    print("\n".join([*faults, f"{len(faults)} faults in {options.count} cases"]))
+    sys.exit(bool(faults))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Whoever attacks the grader gets what the submission deserves, and nothing outside of it changes.
+
+Each file of tests/bank/attacks says what it deserves. What worked of it, it prints on a line that begins with GAINED.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import secrets
+import shutil
+import signal
+import socket
+import sysconfig
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder import submission, suite
+from autograder.report import Report
+from autograder.sandbox.confine import Limits
+from autograder.sandbox.process import SandboxError, Zygote
+from tests import bank_file
+from tests.conftest import ROOT
+from tests.processes import descendants
+from tests.reports import harmful, lost
+from tests.test_bank import CLASSES, ROWS
+
+LIMITS = Limits(call_cpu=3.0, again_cpu=0.3, wall_factor=3.0, submission_cpu=30.0)
+SECRET = b"not the public one"
+PR_SET_CHILD_SUBREAPER = 36
+LEFT = "left-by-a-submission"
+SHARED = [Path(folder) for folder in ("/tmp", "/var/tmp", "/dev/shm", "/")]
+# Listed without what is below: a submission could put something beside the libraries, or change one at the top.
+LIBRARIES = [Path(sysconfig.get_path(name)) for name in ("purelib", "platlib", "stdlib")]
+LIBRARIES += [Path(sysconfig.get_path("platlib"), name) for name in ("torch", "numpy")]
+KEPT = [ROOT / name for name in ("autograder", "reference", "student", "tests")]
+
+State = dict[str, tuple[int, ...]]
+
+
+class Arena:
+    """A grader for attacks: one zygote, renewed where one kills it, and around it what none may read or change."""
+
+    def __init__(self, folder: Path) -> None:
+        self.guarded, self.canary = folder / "guarded", f"CANARY{secrets.token_hex(16)}"
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.setblocking(False)
+        self.zygote = Zygote(LIMITS)
+        self.restore()
+
+    def restore(self) -> None:
+        """Undo what an attack did, so that the next one is judged by itself."""
+        for pid in descendants(os.getpid()) - {self.zygote._process.pid}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for folder in (*SHARED, *LIBRARIES):
+            shutil.rmtree(folder / LEFT, ignore_errors=True)
+            (folder / f"{LEFT}.txt").unlink(missing_ok=True)
+        shutil.rmtree(self.guarded, ignore_errors=True)
+        for name in ("results", "submissions/other"):
+            (self.guarded / name).mkdir(parents=True)
+        for name in ("secret.txt", "submissions/other/gpt.py", "metadata.json"):
+            (self.guarded / name).write_text(f"# {self.canary}\n")
+        (self.guarded / "results" / "results.json").write_text('{"score": 0}')
+        if self.zygote._process.poll() is not None:
+            self.zygote.close()
+            self.zygote = Zygote(LIMITS)
+        self.zygote.ready()
+
+    def state(self) -> State:
+        """What must be as it was: each file and folder with its size, time of change, mode and number of names."""
+        paths = [path for folder in (*KEPT, self.guarded) for path in (folder, *folder.rglob("*"))]
+        paths += self.zygote.folder.iterdir()
+        paths += [entry for folder in LIBRARIES for entry in folder.iterdir()]
+        paths += [entry for folder in SHARED for entry in folder.glob(f"{LEFT}*")]
+        found = {}
+        for path in paths:
+            if "__pycache__" not in path.parts and path.name != "zygote.log":
+                status = path.lstat()
+                found[str(path)] = (status.st_size, status.st_mtime_ns, status.st_mode, status.st_nlink)
+        return found
+
+    def processes(self) -> set[int]:
+        """All that was started from here and lives, after a moment for what is ending."""
+        for _ in range(100):
+            found = descendants(os.getpid()) - {self.zygote._process.pid}
+            if not found:
+                break
+            time.sleep(0.01)
+        return found
+
+    def connected(self) -> bool:
+        """Whether anyone has reached the port."""
+        try:
+            self.listener.accept()[0].close()
+        except BlockingIOError:
+            return False
+        return True
+
+    def grade(self, path: Path, only: str | None = None) -> Report:
+        return suite.grade(submission.read(path), self.zygote, ROWS, secret=SECRET, only=only)
+
+    def write(self, entry: bank_file.BankFile, folder: Path) -> Path:
+        """An attack on this arena, as a folder."""
+        port = self.listener.getsockname()[1]
+        return entry.write(folder, [("/guarded", str(self.guarded)), ("GUARDED_PORT", str(port))])
+
+
+@pytest.fixture(scope="module")
+def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    # What escapes its parent ends up here, and is seen.
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    arena = Arena(tmp_path_factory.mktemp("arena"))
+    yield arena
+    arena.restore()
+    arena.zygote.close()
+    arena.listener.close()
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+def gained(report: Report, entry: bank_file.BankFile, canary: str) -> Iterator[str]:
+    """Where a report differs from what the submission deserves."""
+    deserved = entry.loses | {id: status for id, status in entry.bonus.items() if status != "passed"}
+    got, told = lost(report), {check.id: check.message for check in report.checks}
+    for id in (check.id for check in ROWS.checks):
+        if got.get(id) != deserved.get(id):
+            yield f"{id} is {got.get(id, 'passed')}, deserves {deserved.get(id, 'passed')}: {told[id][:300]}"
+    named = {found.mistake for check in report.checks if check.criterion in CLASSES for found in check.diagnosis}
+    if named != entry.names:
+        yield f"named {named}, deserves {entry.names}"
+    if not report.gradable or [check.id for check in report.checks] != [check.id for check in ROWS.checks]:
+        yield "it is no grade"
+    if canary in report.to_json():
+        yield "the report holds the secret"
+    yield from sorted({line for line in report.output.splitlines() if line.startswith("GAINED")})
+
+
+def around(arena: Arena, before: State) -> Iterator[str]:
+    """What is not as it was around the submission."""
+    if left := arena.processes():
+        yield f"{len(left)} processes are left"
+    if arena.connected():
+        yield "the port was reached"
+    if arena.zygote._process.poll() is not None:
+        yield "the zygote is dead"
+    after = arena.state()
+    for path in sorted(before.keys() | after.keys()):
+        if before.get(path) != after.get(path):
+            yield f"{path} was {before.get(path)} and is {after.get(path)}"
+
+
+@pytest.mark.parametrize("path", bank_file.paths("attacks"), ids=lambda path: path.stem)
+def test_an_attack_gets_what_it_deserves_and_changes_nothing(path: Path, arena: Arena, tmp_path: Path) -> None:
+    entry = bank_file.load(path)
+    folder, before, started = arena.write(entry, tmp_path), arena.state(), time.monotonic()
+    wrong = []
+    try:
+        report = arena.grade(folder)
+        wrong += [*gained(report, entry, arena.canary), *harmful(report)]
+        # One call may be under way when the budget is used up; what is not the submission's gets 30 s.
+        if report.timing.cpu > LIMITS.submission_cpu + LIMITS.call_cpu:
+            wrong.append(f"{report.timing.cpu:.0f} s of computing")
+    except (SandboxError, OSError) as error:
+        wrong.append(f"the grader failed: {error}")
+    passed = time.monotonic() - started
+    if passed > LIMITS.submission_cpu * LIMITS.wall_factor + 30:
+        wrong.append(f"{passed:.0f} s")
+    wrong += around(arena, before)
+    arena.restore()
+    if missing := [
+        check.id for check in arena.grade(bank_file.ROOT / "reference", "mlp").of("mlp") if check.status != "passed"
+    ]:
+        wrong.append(f"the next submission loses {missing}")
+    assert not wrong, "\n".join([entry.about, *wrong])
+
+
+def test_after_all_attacks_a_right_submission_gets_full_marks(arena: Arena) -> None:
+    report = arena.grade(ROOT / "reference")
+    assert not lost(report)
+    assert report.score == report.max_score == ROWS.total
+
+
+def test_the_attacks_are_many_and_most_come_with_a_wrong_model() -> None:
+    entries = [bank_file.load(path) for path in bank_file.paths("attacks")]
+    assert len(entries) >= 55
+    assert sum(bool(entry.loses) for entry in entries) > len(entries) / 2

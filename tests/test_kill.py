@@ -1,0 +1,9 @@
+"""A grader that is killed takes all its processes along, and leaves no half of a file."""
+
+from __future__ import annotations
+
+from tests import kill
+
+
+def test_a_killed_grader_leaves_nothing() -> None:
+    assert kill.run(count=5, seed=1, longest=4.0) == []
