@@ -21,12 +21,9 @@ With no_open nothing is read later in any case (the zygote has loaded what stude
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
-import platform
 import resource
 import signal
-import struct
 import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -34,8 +31,6 @@ from functools import partial
 
 from autograder.sandbox import landlock, linux, seccomp, uids
 
-CAPSET = {"x86_64": 126, "aarch64": 91}
-CAPABILITIES = 0x20080522  # the version of capset's arguments
 PROCESSES = 64  # of one user, threads included
 
 
@@ -124,7 +119,7 @@ def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | N
     if uid is not None and apply("uid", partial(_move, scratch, uid)):
         die_with_parent()  # forgotten with the change of user
     elif os.geteuid() == 0:
-        apply("capabilities", _drop_capabilities)
+        apply("capabilities", linux.drop_capabilities)
     apply("no_new_privs", partial(linux.prctl, linux.PR_SET_NO_NEW_PRIVS, 1))
     apply("undumpable", undumpable)
     files = plan.files
@@ -155,11 +150,3 @@ def undumpable() -> None:
 def _move(scratch: str, uid: int) -> None:
     os.chown(scratch, uid, uid)
     uids.become(uid)
-
-
-def _drop_capabilities() -> None:
-    number = CAPSET.get(platform.machine())
-    if number is None:
-        raise OSError
-    header = ctypes.create_string_buffer(struct.pack("=Ii", CAPABILITIES, 0))
-    linux.syscall(number, header, ctypes.create_string_buffer(24))

@@ -6,6 +6,8 @@ import ctypes
 import errno
 import functools
 import os
+import platform
+import struct
 import sys
 from typing import Any
 
@@ -14,11 +16,22 @@ PR_SET_DUMPABLE = 4
 PR_SET_SECCOMP = 22
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
+CAPSET = {"x86_64": 126, "aarch64": 91}
+CAPABILITIES = 0x20080522  # the version of capset's arguments
 
 
 def prctl(option: int, value: int, pointer: Any = None) -> None:
     """Set an attribute of this process. Raises OSError where the kernel refuses."""
     _checked(_libc().prctl(option, ctypes.c_ulong(value), pointer or ctypes.c_ulong(0), *[ctypes.c_ulong(0)] * 2))
+
+
+def drop_capabilities() -> None:
+    """Give up every privilege of root. Raises OSError where the kernel refuses, or the machine is unknown."""
+    number = CAPSET.get(platform.machine())
+    if number is None:
+        raise OSError(errno.ENOSYS, "the number of capset is not known")
+    header = ctypes.create_string_buffer(struct.pack("=Ii", CAPABILITIES, 0))
+    syscall(number, header, ctypes.create_string_buffer(24))
 
 
 def syscall(number: int, *arguments: Any) -> int:

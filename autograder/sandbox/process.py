@@ -100,6 +100,11 @@ class Zygote:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int:
+        """The zygote's own process."""
+        return self._process.pid
+
     def ready(self) -> dict[str, Any]:
         """Wait until torch is loaded; versions and platform. Raises SandboxError with the reason where it is not."""
         if not self.facts:

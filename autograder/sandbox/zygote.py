@@ -19,6 +19,7 @@ import socket
 import sys
 import warnings
 from collections.abc import Collection, Iterator
+from types import ModuleType
 from typing import Any, NoReturn
 
 from autograder.sandbox import confine, linux, uids, wire
@@ -26,8 +27,7 @@ from autograder.sandbox import confine, linux, uids, wire
 # Modules that students import and that may not be loaded yet; those that act when they are imported are left out.
 PRELOADED = [
     *("torch.optim", "torch.utils.data", "torch.utils.checkpoint", "torch.utils.serialization"),
-    *("einops", "tqdm", "matplotlib.pyplot"),
-    *("concurrent.futures.thread", "importlib.metadata", "urllib.request", "xml.etree.ElementTree"),
+    *("einops", "tqdm", "matplotlib.pyplot", "xml.dom.minidom", "xml.etree.ElementTree"),
 ]
 ACTING = {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo"}
 
@@ -51,10 +51,10 @@ class Server:
         with contextlib.suppress(OSError):
             linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
         sys.path.remove(root)  # from here on the package is known, and students are not to find it there
+        self._plan = confine.plan(root, without)  # while this process is small: it forks to try what holds
         facts = _warm()
         # The worker is loaded before the forks; the oracle never is, so that no student's process has it in memory.
         importlib.import_module("autograder.sandbox.worker")
-        self._plan = confine.plan(root, without)
         if self._plan.opens_nothing:
             _preload()
         with contextlib.suppress(OSError):
@@ -106,10 +106,12 @@ class Server:
 
     def _leave(self, *_: object) -> NoReturn:
         """The grader is gone, however it ended: take all processes and its scratch folder along."""
-        children = dict(self._children)
-        self._children.clear()
-        for pid, uid in children.items():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # comes with the end of the socket, in either order
+        for pid in self._children:
             _end(pid)
+        users = set(self._children.values())
+        self._children.clear()
+        for uid in users:
             self._sweep(uid)
         shutil.rmtree(os.getcwd(), ignore_errors=True)
         os._exit(0)
@@ -162,21 +164,27 @@ def _threads() -> int:
 
 
 def _preload() -> None:
-    """Load what student code may import once no file can be opened any more, encodings of source files included."""
-    import encodings
-
-    names = [name for name in sys.stdlib_module_names if not name.startswith("_") and name not in ACTING]
-    names += [f"encodings.{module.name}" for module in pkgutil.iter_modules(encodings.__path__)]
+    """Load what student code may import once no file can be opened any more: the standard library, more of torch."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in sorted(names) + PRELOADED:
-            with contextlib.suppress(Exception):  # not for this system, or not installed
-                importlib.import_module(name)
+        for name in sorted(sys.stdlib_module_names - ACTING):
+            module = _load(name)
+            for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
+                _load(f"{name}.{part.name}")  # encodings of source files are among these
+        for name in PRELOADED:
+            _load(name)
 
         import torch
 
         # Its first use loads a thousand more modules.
         torch.optim.AdamW([torch.nn.Parameter(torch.ones(1))]).step()
+
+
+def _load(name: str) -> ModuleType | None:
+    """The module, where it is installed and for this system; what is private or would run a program is not loaded."""
+    with contextlib.suppress(Exception):
+        return None if "_" in (name[0], name.rpartition(".")[2][0]) else importlib.import_module(name)
+    return None
 
 
 def _become(request: dict[str, Any], descriptors: list[int], plan: confine.Plan, uid: int | None) -> NoReturn:
