@@ -2,6 +2,7 @@
 
 The kernel counts processes by user, and a leftover is found by its user, so no two workers on a machine may have the
 same. That holds across graders: whoever takes a number binds a name for it, which the kernel frees with the process.
+Someone else's program can be such a user as well, in a container perhaps: its number is passed over.
 """
 
 from __future__ import annotations
@@ -11,11 +12,21 @@ import os
 import pwd
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from autograder.sandbox import linux
 
 FIRST, COUNT = 60_000, 500
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process of this machine, as far as it can be seen from here."""
+
+    pid: int
+    parent: int
+    uid: int
 
 
 class Pool:
@@ -29,8 +40,9 @@ class Pool:
         """A user that nobody is; None where all are in use."""
         if self._free:
             return self._free.pop()
+        others = {process.uid for process in processes()}
         for uid in range(FIRST, FIRST + COUNT):
-            if uid in self._taken or _known(uid):
+            if uid in self._taken or uid in others or _known(uid):
                 continue
             name = socket.socket(socket.AF_UNIX)
             try:
@@ -56,7 +68,13 @@ def become(uid: int) -> None:
 
 
 def kill_all(uid: int) -> None:
-    """End every process of ``uid`` at once, so that none can start another meanwhile."""
+    """End every process of ``uid`` at once, so that none can start another meanwhile.
+
+    Not where one of them does not come from this process: someone else has become that user, and is to be left alone.
+    """
+    found = {process.pid: process for process in processes()}
+    if any(process.uid == uid and _foreign(process, found) for process in found.values()):
+        return
     pid = os.fork()
     if pid == 0:
         try:
@@ -65,6 +83,33 @@ def kill_all(uid: int) -> None:
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
+
+
+def in_use(uid: int) -> bool:
+    """Whether some process is ``uid``."""
+    return any(process.uid == uid for process in processes())
+
+
+def _foreign(process: Process, found: Mapping[int, Process]) -> bool:
+    """Whether a process was not started by this one, as the nearest ancestor that is another user shows."""
+    uid = process.uid
+    for _ in found:
+        if process.parent == os.getpid():
+            return False
+        if process.parent not in found:  # 0 is outside of the container; another has ended since
+            return process.parent == 0
+        process = found[process.parent]
+        if process.uid != uid:
+            return True
+    return True
+
+
+def processes() -> Iterator[Process]:
+    """All processes. The folders in /proc of those that are undumpable belong to root, but say whose they are."""
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        with contextlib.suppress(OSError, ValueError), open(f"/proc/{int(name)}/status") as file:
+            facts = dict(line.split(":", 1) for line in file)
+            yield Process(int(name), int(facts["PPid"]), int(facts["Uid"].split()[0]))
 
 
 def usable(uid: int, folders: Sequence[str]) -> bool:

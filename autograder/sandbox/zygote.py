@@ -17,8 +17,9 @@ import shutil
 import signal
 import socket
 import sys
+import time
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -29,6 +30,7 @@ PRELOADED = [
     *("torch.optim", "torch.utils.data", "torch.utils.checkpoint", "torch.utils.serialization"),
     *("einops", "tqdm", "matplotlib.pyplot", "xml.dom.minidom", "xml.etree.ElementTree"),
 ]
+SWEEP = 2.0  # s, to find what is left of a submission
 ACTING = {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo"}
 
 
@@ -92,7 +94,7 @@ class Server:
         uid = self._children.pop(pid)
         if request["forked"]:
             self._sweep(uid)
-        if uid is not None and self._plan.uids:
+        if uid is not None and self._plan.uids and not (request["forked"] and uids.in_use(uid)):
             self._plan.uids.give_back(uid)
         return {"exit": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}
 
@@ -100,9 +102,16 @@ class Server:
         """End the processes of ``uid``, and all that have been left to this one."""
         if uid is not None:
             uids.kill_all(uid)
-        while strays := [pid for pid in _own_children() if pid not in self._children]:
+        until = time.monotonic() + SWEEP
+        while strays := self._strays():
             for pid in strays:
                 _end(pid)
+            if time.monotonic() > until:  # they fork faster than they can be found
+                return
+
+    def _strays(self) -> list[int]:
+        """Children that nobody has asked for: processes whose own parent, a student's, has ended."""
+        return [p.pid for p in uids.processes() if p.parent == os.getpid() and p.pid not in self._children]
 
     def _leave(self, *_: object) -> NoReturn:
         """The grader is gone, however it ended: take all processes and its scratch folder along."""
@@ -121,16 +130,6 @@ def _end(pid: int) -> None:
     with contextlib.suppress(OSError):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-
-
-def _own_children() -> Iterator[int]:
-    """The children of this process, from the list of all: no call tells about them alone."""
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
-        with contextlib.suppress(OSError, ValueError):
-            with open(f"/proc/{int(name)}/stat") as file:
-                parent = file.read().rpartition(")")[2].split()[1]
-            if int(parent) == os.getpid():
-                yield int(name)
 
 
 def _warm() -> dict[str, Any]:
