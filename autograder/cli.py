@@ -6,15 +6,22 @@ import os
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from autograder.sandbox.process import Zygote
 
 app = typer.Typer(name="autograder", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 class BadInput(Exception):
     """Something the user can mend; the message is one line."""
+
+
+class Refused(Exception):
+    """This is no place for grades that count; the message is one line."""
 
 
 @app.callback()
@@ -31,6 +38,12 @@ def grade(
     seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
     only: Annotated[str | None, typer.Option(help="one criterion alone, such as causality")] = None,
     fail_under: Annotated[float | None, typer.Option(help="exit with 1 below this score")] = None,
+    official: Annotated[
+        bool, typer.Option("--official", help="for grades that count: refuse where student code is not kept in")
+    ] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept-weaker-sandbox", help="with --official: grade all the same, and report it")
+    ] = False,
 ) -> None:
     """Grade one submission and print the report."""
     # torch takes longest to load: begin with it, and import the rest meanwhile.
@@ -44,6 +57,8 @@ def grade(
             rows = rubric.load()
         except (submission.BadSubmission, rubric.RubricError) as error:
             raise BadInput(str(error)) from None
+        if accept and not official:
+            raise BadInput("--accept-weaker-sandbox goes with --official; without that nothing is refused")
         names = [criterion.id for criterion in rows.criteria]
         if only is not None and only not in names:
             raise BadInput(f"--only {only}: no such criterion; there are {', '.join(names)}")
@@ -60,6 +75,12 @@ def grade(
         with Console(stderr=True).status("Loading torch ...") as status:
             zygote.ready()
             status.update("Checking ...")
+            accepted = _leaks(zygote, json) if official else ()
+            if accepted and not accept:
+                raise Refused(
+                    f"not graded: here student code could {', '.join(accepted)}. "
+                    "Grade elsewhere, or accept that with --accept-weaker-sandbox; the report then says so"
+                )
             report = suite.grade(
                 handed_in,
                 zygote,
@@ -67,6 +88,8 @@ def grade(
                 secret=secret,
                 only=only,
                 on_verdict=lambda v: status.update(f"Checked: {v.title}"),
+                mode="official" if official else "local",
+                accepted=accepted,
             )
     if json is not None:
         write_whole(json, report.to_json())
@@ -90,6 +113,17 @@ def schema() -> None:
     print(json.dumps(Report.model_json_schema(mode="serialization"), indent=1))
 
 
+def _leaks(zygote: Zygote, json: Path | None) -> tuple[str, ...]:
+    """What student code could do on this machine, to the folder of the results among others."""
+    from autograder.sandbox import canary
+
+    folders = [] if json is None else [json.absolute().parent]
+    try:
+        return canary.leaks(zygote, folders)
+    except OSError as error:
+        raise BadInput(f"{error.filename}: {error.strerror}; choose a place that can be written to") from None
+
+
 def write_whole(path: Path, text: str) -> None:
     """``text`` into ``path``, all of it or nothing: a reader never sees half a file."""
     try:
@@ -110,6 +144,8 @@ def main() -> None:
         status = app(standalone_mode=False) or 0
     except BadInput as error:
         status = _stop(2, str(error))
+    except Refused as error:
+        status = _stop(3, str(error))
     except (KeyboardInterrupt, typer.Abort):
         status = _stop(130, "interrupted; nothing was written")
     except Exception as error:

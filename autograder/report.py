@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -65,6 +65,8 @@ class Provenance(_Data):
     python: str
     platform: str
     confinement: tuple[str, ...]
+    mode: Literal["local", "official"] = "local"  # official: only where student code is seen to be kept in
+    accepted: tuple[str, ...] = ()  # what it could do all the same, where whoever grades has accepted that
 
 
 class Timing(_Data):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -186,8 +186,13 @@ def grade(
     secret: bytes = PUBLIC_SECRET,
     only: str | None = None,
     on_verdict: Callable[[Verdict], None] = lambda _: None,
+    mode: Literal["local", "official"] = "local",
+    accepted: tuple[str, ...] = (),
 ) -> Report:
-    """Run all checks on ``submission``. Raises SandboxError when the grader's own processes fail."""
+    """Run all checks on ``submission``. Raises SandboxError when the grader's own processes fail.
+
+    ``mode`` and ``accepted`` say in the report under which conditions it was graded; they change nothing else.
+    """
     started = time.perf_counter()
     suite = Suite(submission, zygote, rubric, secret, on_verdict, only)
     facts = zygote.ready()
@@ -225,6 +230,8 @@ def grade(
             python=facts["python"],
             platform=facts["platform"],
             confinement=held,
+            mode=mode,
+            accepted=accepted,
         ),
         score=score,
         max_score=max_score,

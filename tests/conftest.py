@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,21 @@ def zygote() -> Iterator[Zygote]:
     # Shorter limits than in grading: what loops for ever does so in three seconds too.
     with Zygote(Limits(call_cpu=3.0, again_cpu=0.5)) as zygote:
         yield zygote
+
+
+@pytest.fixture(scope="session")
+def weaker() -> Iterator[Callable[..., Zygote]]:
+    """A zygote without some layers of confinement: ``weaker("landlock", "uid")``; without none, one with all."""
+    started: dict[frozenset[str], Zygote] = {}
+
+    def weaker(*without: str) -> Zygote:
+        key = frozenset(without)
+        if key not in started:
+            started[key] = stack.enter_context(Zygote(Limits(call_cpu=10.0), sorted(key)))
+        return started[key]
+
+    with ExitStack() as stack:
+        yield weaker
 
 
 @pytest.fixture(scope="session")

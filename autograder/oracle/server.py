@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from autograder.oracle import align, gpt, mistakes
-from autograder.sandbox import wire, worker
+from autograder.sandbox import confine, wire, worker
 
 MOST = 20_000  # comparisons for one question, about a fifth of a millisecond each
 Case = tuple[Tensor, Tensor]  # an input, and what the student's class made of it
@@ -261,8 +261,10 @@ def _tensors(weights: Mapping[str, np.ndarray], prefix: str = "") -> dict[str, T
     return {f"{prefix}{name}": torch.from_numpy(np.ascontiguousarray(value)) for name, value in weights.items()}
 
 
-def main(channel: int, request: dict[str, Any]) -> None:
-    """Serve questions on ``channel``. No student code is here, so nothing is confined."""
-    del request
+def main(channel: int) -> None:
+    """Serve questions on ``channel``. No student code is here, so nothing is confined; but none is to look in."""
+    confine.close_all_but(channel)
+    with contextlib.suppress(OSError):
+        confine.undumpable()
     wire.write(channel, wire.encode({"held": []}))
     worker.serve(channel, Operations())

@@ -76,6 +76,9 @@ def _show(report: Report, console: Console, width: int) -> None:
     if report.output.strip():
         lines = len(report.output.strip().splitlines())
         console.print(Text(f"Your code printed {lines} lines while it was graded; --json keeps them.", "dim"))
+    if report.provenance.accepted:
+        could = ", ".join(report.provenance.accepted)
+        console.print(Text(f"Graded in a weaker sandbox, as was accepted: student code could {could}.", "yellow"))
     if not report.gradable:
         console.print(Text("The grader itself failed at a check, so this is no grade. Please report it.", "bold red"))
 

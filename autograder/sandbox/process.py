@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -66,16 +67,20 @@ class RaisedRemotely(Exception):
 
 
 class Zygote:
-    """A process with torch loaded, from which workers and the oracle are forked. Use as a context manager."""
+    """A process with torch loaded, from which workers and the oracle are forked. Use as a context manager.
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    ``without`` leaves out layers of confinement (landlock, seccomp, uid), to see what the others hold.
+    """
+
+    def __init__(self, limits: Limits | None = None, without: Sequence[str] = ()) -> None:
         self.limits = limits or Limits()
         self.folder = Path(tempfile.mkdtemp(prefix="autograder-"))
         self.facts: dict[str, Any] = {}
         self._socket, theirs = socket.socketpair()
         self._log = (self.folder / "zygote.log").open("wb")
         path = f"import sys; sys.path.insert(0, {ROOT!r})"
-        boot = f"{path}; from autograder.sandbox.zygote import main; main({theirs.fileno()})"
+        arguments = f"{theirs.fileno()}, {ROOT!r}, {tuple(without)!r}"
+        boot = f"{path}; from autograder.sandbox.zygote import main; main({arguments})"
         self._process = subprocess.Popen(
             # Neither the user's site-packages, nor the current folder, nor a cache file takes part.
             [sys.executable, "-s", "-P", "-B", "-c", boot],
@@ -95,6 +100,11 @@ class Zygote:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def pid(self) -> int:
+        """The zygote's own process."""
+        return self._process.pid
+
     def ready(self) -> dict[str, Any]:
         """Wait until torch is loaded; versions and platform. Raises SandboxError with the reason where it is not."""
         if not self.facts:
@@ -112,7 +122,7 @@ class Zygote:
             raise SandboxError(f"there is no place for a {role} process: {error}") from None
         ours, theirs = socket.socketpair()
         out, into = os.pipe()
-        request = {"do": "fork", "role": role, "root": ROOT, "scratch": str(scratch), "limits": asdict(self.limits)}
+        request = {"do": "fork", "role": role, "scratch": str(scratch), "limits": asdict(self.limits)}
         try:
             frame = wire.encode(request)
             socket.send_fds(self._socket, [b"+"], [theirs.fileno(), into])
@@ -125,14 +135,14 @@ class Zygote:
             os.close(into)
         return Process(self, pid, ours, out, scratch)
 
-    def reap(self, pid: int) -> dict[str, Any]:
-        """Kill ``pid`` with all that it started, and wait for it; how it ended."""
+    def reap(self, pid: int, forked: bool) -> dict[str, Any]:
+        """Kill ``pid``, with all that it may have ``forked``, and wait for it; how it ended."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         try:
-            self._socket.sendall(b"+" + wire.encode({"do": "reap", "pid": pid}))
+            self._socket.sendall(b"+" + wire.encode({"do": "reap", "pid": pid, "forked": forked}))
         except OSError as error:
             raise SandboxError(f"the zygote is gone: {error}{self._last_words()}") from None
         return self._receive(GRACE)
@@ -140,6 +150,9 @@ class Zygote:
     def close(self) -> None:
         """End the zygote and everything forked from it."""
         self._socket.close()
+        if self.facts:  # it has forked: let it end what came of that
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(GRACE)
         self._process.kill()
         self._process.wait()
         self._log.close()
@@ -225,7 +238,7 @@ class Process:
         """Kill the process and collect what it printed; harmless when it is dead."""
         if not self._alive:
             return
-        ended = self._zygote.reap(self.pid)
+        ended = self._zygote.reap(self.pid, forked=bool(self.held) and "seccomp" not in self.held)
         self._alive, self._cpu_at_end, self._exit = False, float(ended["cpu"]), int(ended["exit"])
         self._drain()
         self._selector.close()

@@ -26,14 +26,15 @@ MAX_SPIED = 500
 PLAIN = (nn.Module, object)  # classes whose methods are nobody's own
 
 
-def main(channel: int, request: dict[str, Any]) -> None:
+def main(channel: int, request: dict[str, Any], plan: confine.Plan, uid: int | None) -> None:
     """Serve calls on ``channel``; ``request`` brings the limits and the folder to live in."""
-    os.chdir(request["scratch"])
     os.environ["HOME"] = os.environ["TMPDIR"] = request["scratch"]
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
-    held = confine.confine(confine.Limits(**request["limits"]))
-    _forget_grader(request["root"])
+    held = confine.confine(confine.Limits(**request["limits"]), plan, channel, request["scratch"], uid)
+    if "no_open" in held:
+        importlib.invalidate_caches()  # or an import finds what cannot be opened, and fails in an unusual way
+    _forget_grader()
     wire.write(channel, wire.encode({"held": held}))
     serve(channel, Worker())
 
@@ -56,11 +57,10 @@ def serve(channel: int, operations: Any) -> None:
         wire.write(channel, frame)
 
 
-def _forget_grader(root: str) -> None:
+def _forget_grader() -> None:
     """Leave no module of the grader within reach of a plain import."""
     for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
         del sys.modules[name]
-    sys.path[:] = [entry for entry in sys.path if entry != root]
     sys.argv[:] = ["gpt.py"]
 
 

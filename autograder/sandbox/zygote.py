@@ -2,58 +2,134 @@
 
 Executed as a clean interpreter; talks to the grader over one socket. A request names a role and brings the descriptors
 of the new process; the answer is its pid. Dead children stay zombies until the grader has them reaped, so that a pid
-never means two processes.
+never means two processes. What a student's process leaves behind becomes a child of this one, which ends it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
+import pkgutil
 import platform
 import shutil
 import signal
 import socket
 import sys
+import time
+import warnings
+from collections.abc import Collection
+from types import ModuleType
 from typing import Any, NoReturn
 
-from autograder.sandbox import confine, wire
+from autograder.sandbox import confine, linux, uids, wire
 
-# The worker is loaded before the forks; the oracle's module never is, so that no student's process has it in memory.
-ROLES = {"student": "autograder.sandbox.worker", "oracle": "autograder.oracle.server"}
-
-
-def main(fd: int) -> None:
-    """Serve requests on the socket ``fd`` until the grader is gone; the current folder is its scratch folder."""
-    signal.signal(signal.SIGTERM, _leave)
-    confine.die_with_parent(signal.SIGTERM)
-    control = socket.socket(fileno=fd)
-    facts = _warm()
-    importlib.import_module(ROLES["student"])
-    gc.collect()
-    gc.freeze()  # the forks then copy no page just because the collector touched it
-    wire.write(fd, wire.encode(facts))
-    while True:
-        # The descriptors come with the first byte of a request.
-        first, descriptors, _, _ = socket.recv_fds(control, 1, 4)
-        if not first:
-            _leave()
-        request = wire.read(fd)
-        if request["do"] == "fork":
-            pid = os.fork()
-            if pid == 0:
-                _become(request, descriptors, control)
-            for descriptor in descriptors:
-                os.close(descriptor)
-            wire.write(fd, wire.encode({"pid": pid}))
-        else:
-            wire.write(fd, wire.encode(_reap(request["pid"])))
+# Modules that students import and that may not be loaded yet; those that act when they are imported are left out.
+PRELOADED = [
+    *("torch.optim", "torch.utils.data", "torch.utils.checkpoint", "torch.utils.serialization"),
+    *("einops", "tqdm", "matplotlib.pyplot", "xml.dom.minidom", "xml.etree.ElementTree"),
+]
+SWEEP = 2.0  # s, to find what is left of a submission
+ACTING = {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo"}
 
 
-def _leave(*_: object) -> NoReturn:
-    """The grader is gone, however it ended: take its scratch folder along. The workers die with this process."""
-    shutil.rmtree(os.getcwd(), ignore_errors=True)
-    os._exit(0)
+def main(fd: int, root: str, without: Collection[str] = ()) -> None:
+    """Serve requests on the socket ``fd`` until the grader is gone; the current folder is its scratch folder.
+
+    ``root`` holds the grader's package; ``without`` names layers of confinement to leave out.
+    """
+    Server(fd, root, without).serve()
+
+
+class Server:
+    """What has been forked, and as which user."""
+
+    def __init__(self, fd: int, root: str, without: Collection[str]) -> None:
+        self._control = socket.socket(fileno=fd)
+        self._children: dict[int, int | None] = {}
+        signal.signal(signal.SIGTERM, self._leave)
+        confine.die_with_parent(signal.SIGTERM)
+        with contextlib.suppress(OSError):
+            linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+        sys.path.remove(root)  # from here on the package is known, and students are not to find it there
+        self._plan = confine.plan(root, without)  # while this process is small: it forks to try what holds
+        facts = _warm()
+        # The worker is loaded before the forks; the oracle never is, so that no student's process has it in memory.
+        importlib.import_module("autograder.sandbox.worker")
+        if self._plan.opens_nothing:
+            _preload()
+        with contextlib.suppress(OSError):
+            confine.undumpable()
+        gc.collect()
+        gc.freeze()  # the forks then copy no page just because the collector touched it
+        wire.write(fd, wire.encode(facts | {"threads": _threads()}))
+
+    def serve(self) -> NoReturn:
+        """Answer requests until the grader is gone."""
+        while True:
+            # The descriptors come with the first byte of a request.
+            first, descriptors, _, _ = socket.recv_fds(self._control, 1, 4)
+            if not first:
+                self._leave()
+            request = wire.read(self._control.fileno())
+            answer = self._fork(request, descriptors) if request["do"] == "fork" else self._reap(request)
+            wire.write(self._control.fileno(), wire.encode(answer))
+
+    def _fork(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+        pool = self._plan.uids if request["role"] == "student" else None
+        uid = pool.take() if pool else None
+        pid = os.fork()
+        if pid == 0:
+            _become(request, descriptors, self._plan, uid)
+        self._children[pid] = uid
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return {"pid": pid}
+
+    def _reap(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Collect a child that has been killed, and what it may have left behind where nothing kept it from forking."""
+        pid = request["pid"]
+        _, status, usage = os.wait4(pid, 0)
+        uid = self._children.pop(pid)
+        if request["forked"]:
+            self._sweep(uid)
+        if uid is not None and self._plan.uids and not (request["forked"] and uids.in_use(uid)):
+            self._plan.uids.give_back(uid)
+        return {"exit": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}
+
+    def _sweep(self, uid: int | None) -> None:
+        """End the processes of ``uid``, and all that have been left to this one."""
+        if uid is not None:
+            uids.kill_all(uid)
+        until = time.monotonic() + SWEEP
+        while strays := self._strays():
+            for pid in strays:
+                _end(pid)
+            if time.monotonic() > until:  # they fork faster than they can be found
+                return
+
+    def _strays(self) -> list[int]:
+        """Children that nobody has asked for: processes whose own parent, a student's, has ended."""
+        return [p.pid for p in uids.processes() if p.parent == os.getpid() and p.pid not in self._children]
+
+    def _leave(self, *_: object) -> NoReturn:
+        """The grader is gone, however it ended: take all processes and its scratch folder along."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # comes with the end of the socket, in either order
+        for pid in self._children:
+            _end(pid)
+        users = set(self._children.values())
+        self._children.clear()
+        for uid in users:
+            self._sweep(uid)
+        shutil.rmtree(os.getcwd(), ignore_errors=True)
+        os._exit(0)
+
+
+def _end(pid: int) -> None:
+    with contextlib.suppress(OSError):
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
 
 
 def _warm() -> dict[str, Any]:
@@ -79,28 +155,54 @@ def _warm() -> dict[str, Any]:
         "torch": torch.__version__,
         "python": platform.python_version(),
         "platform": f"{sys.platform}-{platform.machine()}",
-        "threads": len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1,
     }
 
 
-def _become(request: dict[str, Any], descriptors: list[int], control: socket.socket) -> None:
-    """Turn this fork into the process that was asked for; never returns."""
+def _threads() -> int:
+    return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+
+
+def _preload() -> None:
+    """Load what student code may import once no file can be opened any more: the standard library, more of torch."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in sorted(sys.stdlib_module_names - ACTING):
+            module = _load(name)
+            for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
+                _load(f"{name}.{part.name}")  # encodings of source files are among these
+        for name in PRELOADED:
+            _load(name)
+
+        import torch
+
+        # Its first use loads a thousand more modules.
+        torch.optim.AdamW([torch.nn.Parameter(torch.ones(1))]).step()
+
+
+def _load(name: str) -> ModuleType | None:
+    """The module, where it is installed and for this system; what is private or would run a program is not loaded."""
+    with contextlib.suppress(Exception):
+        return None if "_" in (name[0], name.rpartition(".")[2][0]) else importlib.import_module(name)
+    return None
+
+
+def _become(request: dict[str, Any], descriptors: list[int], plan: confine.Plan, uid: int | None) -> NoReturn:
+    """Turn this fork into the process that was asked for."""
     status = 1
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        control.close()
         channel, output = descriptors
         os.setsid()
         os.dup2(output, 1)
         os.dup2(output, 2)
-        os.close(output)
-        module = importlib.import_module(ROLES[request["role"]])
-        module.main(channel, request)
+        if request["role"] == "student":
+            from autograder.sandbox import worker
+
+            worker.main(channel, request, plan, uid)
+        else:
+            from autograder.oracle import server
+
+            server.main(channel)
         status = 0
     finally:
         os._exit(status)
-
-
-def _reap(pid: int) -> dict[str, Any]:
-    _, status, usage = os.wait4(pid, 0)
-    return {"exit": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}

@@ -1,0 +1,87 @@
+"""Whether student code is really kept in, before grades count: a probe is handed in like any submission, and tries.
+
+The names of layers say what was applied; only an attempt shows that it holds on this machine. Whatever succeeds is a
+leak, a phrase that goes on from "student code could".
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from autograder.sandbox.errors import Crashed, Raised
+from autograder.sandbox.process import ROOT, SandboxError, Zygote
+from autograder.sandbox.student import Student
+
+INTRUDER = Path(__file__).with_name("intruder.py")
+
+
+def leaks(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
+    """What student code could do here. ``folders`` are to be out of its reach: those of the results, say.
+
+    Raises OSError where a folder cannot be written to, SandboxError where the probe itself fails.
+    """
+    student = Student(zygote, {"gpt.py": INTRUDER.read_bytes()}, [])
+    found: list[str] = []
+    with ExitStack() as stack:
+        stack.callback(student.close)
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        for leak, name, argument in _attempts(zygote, folders, listener.getsockname()[1], stack):
+            if leak not in found and _succeeds(student, name, argument):
+                found.append(leak)
+        held = student.held
+    # What the probe does not try is denied by the same layers.
+    if "seccomp" not in held:
+        found.append("make system calls that seccomp would deny")
+    if not any(layer in ("uid", "no_open") or layer.startswith("landlock") for layer in held):
+        found.append("reach files that Landlock or another user would close")
+    return tuple(found)
+
+
+def _attempts(
+    zygote: Zygote, folders: Iterable[Path], port: int, stack: ExitStack
+) -> Iterable[tuple[str, str, tuple[Any, ...]]]:
+    """(leak, function of the intruder, its arguments); executing comes last, for it ends the process."""
+    for folder in (Path(tempfile.mkdtemp(prefix="canary-", dir=zygote.folder)), *folders):
+        file = folder / f".autograder-canary-{secrets.token_hex(8)}"
+        new = file.with_suffix(".new")
+        for path in (file, new):
+            stack.callback(path.unlink, missing_ok=True)
+        file.write_text("canary")  # as a report is: with no more care than the user's own umask takes
+        yield "read the grader's files", "read", (str(file),)
+        for name, path in (("create", new), ("overwrite", file), ("touch", file)):
+            yield "change the grader's files", name, (str(path),)
+    yield "read the grader's code", "read", (__file__,)
+    yield "read the grader's code", "read", (str(INTRUDER),)
+    for beside in (Path(ROOT, "reference", "gpt.py"), Path(ROOT, "pyproject.toml")):
+        if beside.exists():
+            yield "read the grader's code", "read", (str(beside),)
+    yield "look into the home folder", "enter", (os.path.expanduser("~"),)
+    yield "start processes", "fork", ()
+    yield "open connections", "connect", (port,)
+    yield "open connections", "send", (port,)
+    yield "open connections", "listen", ()
+    for pid in (os.getpid(), zygote.pid):
+        yield "send signals to the grader", "signal", (pid,)
+        for part in ("environ", "mem", "maps"):
+            if os.path.exists(f"/proc/{pid}/{part}"):
+                yield "look into the grader's processes", "read", (f"/proc/{pid}/{part}",)
+    yield "execute programs", "execute", ()
+
+
+def _succeeds(student: Student, name: str, arguments: tuple[Any, ...]) -> bool:
+    try:
+        student.function(name, *arguments, module="gpt")
+    except Raised as error:
+        if "OSError" in error.remote.kinds:
+            return False
+        raise SandboxError(f"the canary failed at {name}: {error}") from None
+    except Crashed:
+        return name == "execute"
+    return True

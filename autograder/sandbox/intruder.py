@@ -1,0 +1,72 @@
+"""What the canary hands in as gpt.py: each function tries what student code must not be able to do.
+
+One that returns has succeeded; OSError means that it was denied. Nothing here does harm where it succeeds.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+
+def read(path: str) -> int:
+    """Open a file."""
+    with open(path, "rb") as file:
+        return file.fileno()
+
+
+def enter(folder: str) -> int:
+    """List a folder."""
+    return len(os.listdir(folder))
+
+
+def create(path: str) -> int:
+    """Write a file that is not there."""
+    return Path(path).write_text("left by the canary")
+
+
+def overwrite(path: str) -> None:
+    """Write into a file that is there."""
+    os.close(os.open(path, os.O_WRONLY))
+
+
+def touch(path: str) -> None:
+    """Change when a file was written."""
+    os.utime(path)
+
+
+def fork() -> int:
+    """Start a process."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return pid
+
+
+def execute() -> None:
+    """Become another program."""
+    os.execv("/bin/true", ["true"])
+
+
+def connect(port: int) -> None:
+    """Open a connection."""
+    socket.create_connection(("127.0.0.1", port), timeout=5).close()
+
+
+def send(port: int) -> None:
+    """Send a datagram."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"canary", ("127.0.0.1", port))
+
+
+def listen() -> None:
+    """Be reachable by others."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("\0autograder-canary")
+
+
+def signal(pid: int) -> None:
+    """Send a signal; number 0 only asks whether one may."""
+    os.kill(pid, 0)
