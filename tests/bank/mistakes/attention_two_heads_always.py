@@ -4,7 +4,7 @@
 # extends = "reference"
 # names = ["heads_wrong_number"]
 # [loses]
-# "attention.heads" = "partial"
+# "attention.heads" = "failed"
 # [bonus]
 # "bonus.qk_ov" = "failed"
 # ///

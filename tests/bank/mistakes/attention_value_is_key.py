@@ -5,8 +5,6 @@
 # names = ["value_is_key"]
 # [loses]
 # "attention.formula" = "partial"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

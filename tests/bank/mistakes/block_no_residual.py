@@ -6,7 +6,6 @@
 # [loses]
 # "block.composition" = "partial"
 # "block.identity" = "failed"
-# "causality.past" = "failed"
 # ///
 
 

@@ -2,9 +2,9 @@
 # about = "own LayerNorm that takes mean and variance over the batch axis"
 # facts = "M41"
 # extends = "reference"
+# names = ["norm_over_batch"]
 # [loses]
-# "block.composition" = "failed"
-# "causality.past" = "failed"
+# "block.composition" = "partial"
 # "causality.batch_rows" = "failed"
 # ///
 

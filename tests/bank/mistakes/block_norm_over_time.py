@@ -6,7 +6,6 @@
 # [loses]
 # "block.composition" = "partial"
 # "causality.full_model" = "failed"
-# "causality.simplex" = "failed"
 # ///
 
 

@@ -2,8 +2,9 @@
 # about = "the last LayerNorm is applied to the embeddings, before the blocks"
 # facts = "M62"
 # extends = "reference"
+# names = ["final_norm_first"]
 # [loses]
-# "model.composition" = "failed"
+# "model.composition" = "partial"
 # ///
 
 

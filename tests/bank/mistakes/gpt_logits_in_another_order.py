@@ -3,7 +3,6 @@
 # facts = "M70"
 # extends = "reference"
 # [loses]
-# "model.gradients" = "failed"
 # "model.loss" = "failed"
 # "model.training" = "failed"
 # ///

@@ -4,7 +4,6 @@
 # extends = "reference"
 # [loses]
 # "model.composition" = "failed"
-# "model.gradients" = "failed"
 # "model.loss" = "failed"
 # "model.training" = "failed"
 # "causality.full_model" = "failed"

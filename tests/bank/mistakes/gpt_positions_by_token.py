@@ -2,8 +2,9 @@
 # about = "the position table is indexed with the tokens (clamped, so that it never fails)"
 # facts = "M60"
 # extends = "reference"
+# names = ["positions_by_token"]
 # [loses]
-# "model.composition" = "failed"
+# "model.composition" = "partial"
 # ///
 
 

@@ -3,7 +3,6 @@
 # facts = "own"
 # extends = "reference"
 # [loses]
-# "model.gradients" = "failed"
 # "model.loss" = "failed"
 # "model.training" = "failed"
 # ///

@@ -2,8 +2,9 @@
 # about = "the residual is added inside the MLP too"
 # facts = "M50"
 # extends = "reference"
+# names = ["mlp_adds_input"]
 # [loses]
-# "mlp.formula" = "failed"
+# "mlp.formula" = "partial"
 # ///
 
 

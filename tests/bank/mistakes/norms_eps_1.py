@@ -5,7 +5,6 @@
 # names = ["norm_eps_1"]
 # [loses]
 # "block.composition" = "partial"
-# "model.composition" = "partial"
 # ///
 
 

@@ -5,7 +5,6 @@
 # names = ["norm_not_centred"]
 # [loses]
 # "block.composition" = "partial"
-# "model.composition" = "partial"
 # ///
 
 

@@ -5,7 +5,6 @@
 # names = ["norm_unbiased"]
 # [loses]
 # "block.composition" = "partial"
-# "model.composition" = "partial"
 # ///
 
 

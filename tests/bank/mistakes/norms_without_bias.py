@@ -5,7 +5,6 @@
 # names = ["norm_bias_missing"]
 # [loses]
 # "block.composition" = "partial"
-# "model.composition" = "partial"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"

@@ -5,11 +5,6 @@
 # extends_paper = true
 # [loses]
 # "parameters.formula" = "failed"
-# "parameters.shares" = "failed"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
 # ///
 #: file paper.py
 

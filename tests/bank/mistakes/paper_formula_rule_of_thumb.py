@@ -4,11 +4,6 @@
 # extends = "reference"
 # [loses]
 # "parameters.formula" = "failed"
-# "parameters.shares" = "failed"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
 # ///
 #: file paper.py
 import math

@@ -7,8 +7,6 @@
 # "attention.formula" = "partial"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

@@ -2,11 +2,9 @@
 # about = "two mistakes in one class: scores divided by sqrt(d), and a ReLU after the projection"
 # facts = "M01, M20"
 # extends = "reference"
-# names = ["scale_sqrt_d", "projection_relu"]
+# names = ["projection_relu", "scale_sqrt_d"]
 # [loses]
 # "attention.formula" = "failed"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 

@@ -2,12 +2,10 @@
 # about = "two mistakes: values made with the key's matrix, token embeddings times sqrt(d)"
 # facts = "M21, M61"
 # extends = "reference"
-# names = ["value_is_key", "embedding_scaled"]
+# names = ["embedding_scaled", "value_is_key"]
 # [loses]
 # "attention.formula" = "partial"
 # "model.composition" = "partial"
-# [bonus]
-# "bonus.qk_ov" = "failed"
 # ///
 
 
