@@ -1,4 +1,6 @@
-"""The commands. Exit status: 0 graded, 1 below --fail-under, 2 bad input or usage, 3 the grader itself failed."""
+"""The commands. Exit status: 0 graded, 1 below --fail-under, 2 bad input or usage, 3 the grader itself failed, or
+refused to grade where student code is not kept in.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Server:
         if self._plan.opens_nothing:
             _preload()
         with contextlib.suppress(OSError):
-            confine.undumpable()
+            confine.undumpable()  # and so is what is forked from here
         gc.collect()
         gc.freeze()  # the forks then copy no page just because the collector touched it
         wire.write(fd, wire.encode(facts | {"threads": _threads()}))
