@@ -13,20 +13,17 @@ usable() {
     "$1" -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 }
 
-newest() { # the first Python, 3.11 or newer, that can make an environment
+found() { # is there a Python, 3.11 or newer, that can make an environment?
     local python
     for python in python3 python3.14 python3.13 python3.12 python3.11; do
-        if usable "$python"; then
-            command -v "$python"
-            return
-        fi
+        usable "$python" && return
     done
     return 1
 }
 
 chmod 600 secret
 
-if ! newest >/dev/null; then
+if ! found; then
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq || die "the package lists cannot be fetched: build the autograder again later."
     for version in 3.14 3.13 3.12 3.11; do
@@ -36,11 +33,11 @@ if ! newest >/dev/null; then
     done
     rm -rf /var/lib/apt/lists/*
 fi
-python=$(newest) || die "this base image has no Python 3.11 or newer, and none to install: choose a newer Ubuntu" \
+found || die "this base image has no Python 3.11 or newer, and none to install: choose a newer Ubuntu" \
     "as base image in the autograder's settings, or use the Docker way (see README.md)."
 
 export PYTHON= PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
-PATH="$(dirname "$python"):$PATH" sh requirements/setup.sh
+sh requirements/setup.sh # finds that Python by itself
 .venv/bin/python -m compileall -q autograder # half a core is slow enough
 .venv/bin/python -B -m autograder grade --help >/dev/null || die "the grader does not start: see the lines above."
 echo "The grader is ready."
