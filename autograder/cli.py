@@ -15,6 +15,8 @@ import typer
 if TYPE_CHECKING:
     from autograder.sandbox.process import Zygote
 
+SHORTEST_SECRET = 16  # bytes
+
 app = typer.Typer(name="autograder", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
@@ -38,6 +40,7 @@ def grade(
         Path | None, typer.Option(help="write the report to this file, and what the untrained model writes beside it")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
+    secret_file: Annotated[Path | None, typer.Option(help="draw them from what is in this file")] = None,
     only: Annotated[str | None, typer.Option(help="one criterion alone, such as causality")] = None,
     fail_under: Annotated[float | None, typer.Option(help="exit with 1 below this score")] = None,
     official: Annotated[
@@ -64,6 +67,12 @@ def grade(
         names = [criterion.id for criterion in rows.criteria]
         if only is not None and only not in names:
             raise BadInput(f"--only {only}: no such criterion; there are {', '.join(names)}")
+        if seed is not None and secret_file is not None:
+            raise BadInput("--seed and --secret-file: both say what the hidden inputs are drawn from; give one")
+        # Read before anything of the submission runs.
+        secret = suite.PUBLIC_SECRET if seed is None else str(seed).encode()
+        if secret_file is not None:
+            secret = _secret(secret_file)
         if json is not None and json.is_dir():
             raise BadInput(f"--json {json}: a folder; name a file in it")
         if json is not None and not json.absolute().parent.is_dir():
@@ -73,7 +82,6 @@ def grade(
 
         from autograder.render import terminal
 
-        secret = suite.PUBLIC_SECRET if seed is None else str(seed).encode()
         with Console(stderr=True).status("Loading torch ...") as status:
             zygote.ready()
             status.update("Checking ...")
@@ -106,6 +114,49 @@ def grade(
 
 
 @app.command()
+def lms(
+    platform: Annotated[str, typer.Argument(help="whose layout to grade in: gradescope, prairielearn, junit")],
+    root: Annotated[Path | None, typer.Option(help="the platform's folder, where it is not the usual one")] = None,
+    submission: Annotated[Path | None, typer.Option(help="what is handed in, where it lies elsewhere")] = None,
+    out: Annotated[Path | None, typer.Option(help="the platform's result file, where it goes elsewhere")] = None,
+) -> None:
+    """Grade in the layout of a platform and write the file that it reads."""
+    from autograder.lms import _run, names
+
+    if platform not in names():
+        raise BadInput(f"lms {platform}: no such platform; there are {', '.join(names())}")
+    raise SystemExit(_run.run(platform, root, submission, out))
+
+
+@app.command()
+def package(
+    platform: Annotated[str, typer.Argument(help="where it is to be uploaded: gradescope, prairielearn")],
+    out: Annotated[Path, typer.Option(help="the zip file to write")],
+    secret_file: Annotated[
+        Path | None, typer.Option(help="the secret of an earlier package, to draw the same hidden inputs again")
+    ] = None,
+    image: Annotated[str, typer.Option(help="the image that PrairieLearn is to pull")] = "gpt-assembly:prairielearn",
+) -> None:
+    """Make what an instructor uploads to a platform, with a new secret in it."""
+    from autograder.lms import _pack, get, names
+
+    makers = {name: make for name in names() if (make := getattr(get(name), "package", None))}
+    if platform not in makers:
+        raise BadInput(f"package {platform}: nothing to upload there; there are {', '.join(makers)}")
+    if not out.absolute().parent.is_dir():
+        raise BadInput(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
+    secret = _secret(secret_file) + b"\n" if secret_file is not None else _pack.new_secret()
+    try:
+        data = _pack.zipped(makers[platform](secret, image))
+    except _pack.PackError as error:
+        raise BadInput(str(error)) from None
+    write_whole(out, data, private=True)
+    print(
+        f"{out}: {len(data) / 1024:.0f} kB, for {platform}. The secret of the hidden inputs is in it: keep it to staff."
+    )
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON schema of a report."""
     import json
@@ -126,14 +177,28 @@ def _leaks(zygote: Zygote, json: Path | None) -> tuple[str, ...]:
         raise BadInput(f"{error.filename}: {error.strerror}; choose a place that can be written to") from None
 
 
-def write_whole(path: Path, text: str) -> None:
+def _secret(path: Path) -> bytes:
+    try:
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        raise BadInput(f"--secret-file {path}: {error.strerror}; make the package again") from None
+    if len(secret) < SHORTEST_SECRET:
+        raise BadInput(
+            f"--secret-file {path}: shorter than {SHORTEST_SECRET} bytes, so it can be guessed; make a longer one"
+        )
+    return secret
+
+
+def write_whole(path: Path, text: str | bytes, *, private: bool = False) -> None:
     """``text`` into ``path``, all of it or nothing: a reader never sees half a file."""
     try:
         with tempfile.TemporaryDirectory(prefix=".autograder-", dir=path.absolute().parent) as folder:
             whole = Path(folder) / "whole"
-            with whole.open("w", encoding="utf-8") as file:
-                file.write(text)
+            with whole.open("wb") as file:
+                file.write(text.encode("utf-8") if isinstance(text, str) else text)
                 file.flush()
+                if private:
+                    whole.chmod(0o600)
                 os.fsync(file.fileno())
             os.replace(whole, path)
     except OSError as error:

@@ -10,6 +10,9 @@ from autograder.outcome import Status
 
 SCHEMA = "gpt-assembly/report/1"
 
+# When students may read the outcome of a check. Platforms that cannot wait for a date take the second for the third.
+Visibility = Literal["visible", "after_due_date", "hidden"]
+
 
 class _Data(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True, validate_by_name=True)
@@ -31,6 +34,7 @@ class Verdict(_Data):
     status: Status
     score: float
     max_score: float
+    visibility: Visibility = "visible"
     message: str = ""
     diagnosis: tuple[Diagnosis, ...] = ()
     evidence: dict[str, Any] = {}

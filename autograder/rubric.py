@@ -9,12 +9,13 @@ import hashlib
 import re
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from autograder.assignment import ASSIGNMENT, Assignment
 from autograder.oracle import ledger
+from autograder.report import Visibility
 
 PATH = Path(__file__).with_name("rubric.toml")
 ROW = "[[criterion.check]]"
@@ -35,16 +36,20 @@ class Check(_Strict):
     criterion: str
     title: str
     points: int = Field(ge=0)
-    visibility: Literal["visible", "after_due_date", "hidden"] = "visible"
+    visibility: Visibility = "visible"
 
 
 class Criterion(_Strict):
-    """A group of checks; the points of a bonus criterion do not count towards the total."""
+    """A group of checks; the points of a bonus criterion do not count towards the total.
+
+    Its ``visibility`` is that of its checks that have none of their own.
+    """
 
     id: str
     title: str
     task: str
     bonus: bool = False
+    visibility: Visibility = "visible"
     checks: tuple[Check, ...]
 
     @property
@@ -92,13 +97,15 @@ def load(path: Path = PATH, assignment: Assignment = ASSIGNMENT) -> Rubric:
         if criterion in seen:
             raise RubricError(f"{path}:{start}: {criterion} is there twice; remove one")
         seen.add(criterion)
-        for row in entry.pop("check", []):
+        rows_of_it = entry.pop("check", [])
+        group = _entry(Criterion, f"{path}:{start}", entry | {"checks": ()}, figures)
+        for row in rows_of_it:
             place_of_row = f"{path}:{next(rows)}"
-            checks.append(_entry(Check, place_of_row, row, figures, criterion))
+            checks.append(_entry(Check, place_of_row, {"visibility": group.visibility} | row, figures, criterion))
             if checks[-1].id in seen:
                 raise RubricError(f"{place_of_row}: {checks[-1].id} is there twice; remove one")
             seen.add(checks[-1].id)
-        criteria.append(_entry(Criterion, f"{path}:{start}", entry | {"checks": tuple(checks)}, figures))
+        criteria.append(group.model_copy(update={"checks": tuple(checks)}))
     line = next((n for n, words in enumerate(lines, 1) if words.startswith("total")), 1)
     points = sum(criterion.points for criterion in criteria if not criterion.bonus)
     if raw.get("total") != points:

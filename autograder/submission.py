@@ -102,7 +102,13 @@ def read(path: Path) -> Submission:
 
 def _chosen(shown: str, entries: list[_Entry]) -> dict[str, bytes]:
     """The files of the one place that holds gpt.py."""
+    notebooks = [entry for entry in entries if not _is_python(entry.name)]
+    entries = [entry for entry in entries if entry not in notebooks]
     mains = [entry for entry in entries if entry.name.lower() == MAIN]
+    if notebooks and not mains:
+        raise BadSubmission(
+            f"{notebooks[0].shown}: a notebook is not graded; put your classes into a file named gpt.py"
+        )
     if not mains:
         others = sorted({_named(entry.name) for entry in entries})
         seen = f"only {', '.join(others[:5])}" if others else "no Python file at all"
@@ -132,6 +138,10 @@ def _is_python(name: str) -> bool:
     return name.lower().endswith(".py") and not _litter(name)
 
 
+def _is_notebook(name: str) -> bool:
+    return name.lower().endswith(".ipynb") and not _litter(name)
+
+
 # --- folders ----------------------------------------------------------------------------------------------------------
 
 
@@ -145,7 +155,7 @@ def _in_folder(folder: Path, shown: str, stack: contextlib.ExitStack) -> list[_E
         _Entry(place, name, partial(_bounded, name, fd, f"{place}/{_named(name)}"))
         for place, fd in places
         for name in sorted(os.listdir(fd))
-        if _is_python(name)
+        if _is_python(name) or _is_notebook(name)
     ]
 
 
@@ -190,7 +200,7 @@ def _in_zip(path: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]
     entries = []
     for info in archive.infolist():
         *folders, name = info.filename.replace("\\", "/").split("/")
-        if len(folders) <= 1 and _is_python(name) and not any(map(_litter, folders)):
+        if len(folders) <= 1 and (_is_python(name) or _is_notebook(name)) and not any(map(_litter, folders)):
             place = "/".join([shown, *(_named(folder) for folder in folders)])
             entries.append(_Entry(place, name, partial(_member, archive, info, f"{place}/{_named(name)}")))
     return entries

@@ -151,7 +151,13 @@ class Suite:
     def _verdict(self, row: Check, needs: tuple[str, ...], error: BaseException | None) -> Verdict:
         notes = self._notes.get(row.id, Notes())
         make = functools.partial(
-            Verdict, id=row.id, criterion=row.criterion, title=row.title, max_score=row.points, evidence=notes.evidence
+            Verdict,
+            id=row.id,
+            criterion=row.criterion,
+            title=row.title,
+            max_score=row.points,
+            visibility=row.visibility,
+            evidence=notes.evidence,
         )
         if error is None:
             return make(status="passed", score=row.points, message=notes.message)
@@ -174,6 +180,7 @@ class Suite:
             status=status,
             score=0,
             max_score=row.points,
+            visibility=row.visibility,
             message=f"The grader failed here: {reason}" if reason else "not asked for in this run",
         )
 

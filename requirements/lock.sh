@@ -3,7 +3,7 @@
 #
 # Writes grade.txt, course.txt and dev.txt from their .in files: exact versions, one per package for every platform and
 # every Python from 3.11 on. Versions that still fit are kept; `make lock ARGS=--upgrade` takes the newest. torch is not
-# among them: it is pinned by hand in torch.txt.
+# among them: it is pinned by hand in torch.txt. grade-hashed.txt, from which images are made, is grade.txt with hashes.
 set -eu
 
 lock=.venv/lock  # uv has a place of its own inside .venv, so that `make clean` takes it along
@@ -17,3 +17,6 @@ for name in grade course dev; do  # in this order: the later ones are held to th
         --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
         "$@" requirements/$name.in -o requirements/$name.txt
 done
+$lock/bin/uv pip compile -q --universal --python-version 3.11 --no-deps --no-annotate --generate-hashes \
+    --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+    requirements/grade.txt -o requirements/grade-hashed.txt

@@ -95,6 +95,12 @@ def test_a_good_rubric_is_read_in_its_order(tmp_path: Path) -> None:
     assert rows.total == 5
 
 
+def test_a_criterion_decides_the_visibility_of_its_checks_that_do_not(tmp_path: Path) -> None:
+    late = ('title = "First"', 'title = "First"\nvisibility = "after_due_date"')
+    rows = load(write(tmp_path, late, ("points = 3", 'points = 3\nvisibility = "visible"')))
+    assert [check.visibility for check in rows.checks] == ["after_due_date", "visible", "hidden"]
+
+
 def test_titles_follow_the_figures_of_the_assignment(tmp_path: Path) -> None:
     course = Dims(V=1000, T_max=32, d=48, H=3, L=2)
     rows = load(write(tmp_path), replace(ASSIGNMENT, course=course))
@@ -124,6 +130,7 @@ BAD: dict[str, tuple[list[tuple[str, str]], int]] = {
     "half points": ([("points = 3", "points = 2.5")], 13),
     "points as text": ([("points = 4", 'points = "four"')], 24),
     "unknown visibility": ([('"hidden"', '"secret"')], 24),
+    "unknown visibility of a criterion": ([("bonus = true", 'bonus = true\nvisibility = "never"')], 18),
     "unknown figure": ([('"second"', '"{speed}"')], 13),
     "figure without a name": ([('"second"', '"{}"')], 13),
     "figure as no number": ([('"second"', '"{V:zz}"')], 13),

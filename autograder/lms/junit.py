@@ -1,0 +1,103 @@
+"""JUnit XML, which CodeGrade, Artemis, GitLab and most continuous integration read: a folder in, one file out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from autograder.assignment import ASSIGNMENT
+from autograder.lms import Place, _view
+from autograder.report import Report, Verdict
+
+ROOT = Path()  # the current folder
+FAILED = 3
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0 has no way to write these
+
+
+def place(root: Path) -> Place:
+    return Place(root, root / "junit.xml", None, root)
+
+
+def graded(report: Report, place: Place) -> str:
+    suites = ET.Element("testsuites")
+    for criterion in report.criteria:
+        checks = report.of(criterion.id)
+        suite = _suite(suites, criterion.id, [report.timing.checks.get(check.id, 0.0) for check in checks])
+        for check in checks:
+            _case(suite, report, check)
+        _count(suite)
+    first = next(iter(suites))
+    properties = {
+        "score": f"{report.score:g}",
+        "max_score": f"{report.max_score:g}",
+        "bonus": f"{report.bonus:g}",
+        "gradable": str(report.gradable).lower(),
+    }
+    first.insert(0, _properties(properties))
+    return _document(suites)
+
+
+def refused(line: str, place: Place) -> str:
+    return _alone("failure", "refused", line)
+
+
+def failed(reason: str, report: Report | None, place: Place) -> str:
+    """An error, which JUnit tells from a failure; where there is a report, at the check that it met."""
+    return graded(report, place) if report else _alone("error", "error", f"The grader itself failed: {reason}")
+
+
+def _case(suite: ET.Element, report: Report, check: Verdict) -> None:
+    """A check. Whoever reads the file reads all of it, so one that not all may see is said to be there, no more."""
+    case = ET.SubElement(suite, "testcase")
+    case.attrib |= {
+        "classname": f"{ASSIGNMENT.name}.{check.criterion}",
+        "name": _xml(f"{check.id}: {check.title}"),
+        "time": f"{report.timing.checks.get(check.id, 0.0):.3f}",
+    }
+    if check.status == "skipped" or _view.optional(report, check):
+        ET.SubElement(case, "skipped")
+        return
+    if check.visibility != "visible" and check.status != "error":
+        ET.SubElement(case, "skipped", message=_view.withheld(check))
+        return
+    case.append(_properties({"score": f"{check.score:g}", "max_score": f"{check.max_score:g}"}))
+    if check.status != "passed":
+        kind = "error" if check.status == "error" else "failure"
+        ET.SubElement(case, kind, message=_xml(_view.told(check)), type=check.status)
+
+
+def _alone(kind: str, type: str, line: str) -> str:
+    """A document with nothing in it but what went wrong."""
+    suites = ET.Element("testsuites")
+    suite = _suite(suites, "submission", [])
+    case = ET.SubElement(suite, "testcase", classname=ASSIGNMENT.name, name="what was handed in", time="0.000")
+    ET.SubElement(case, kind, message=_xml(_view.safe(line)), type=type)
+    _count(suite)
+    return _document(suites)
+
+
+def _suite(suites: ET.Element, name: str, seconds: list[float]) -> ET.Element:
+    return ET.SubElement(suites, "testsuite", name=name, time=f"{sum(seconds):.3f}")
+
+
+def _count(suite: ET.Element) -> None:
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for attribute, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(len(suite.findall(f"testcase/{kind}"))))
+
+
+def _properties(values: dict[str, str]) -> ET.Element:
+    properties = ET.Element("properties")
+    for name, value in values.items():
+        ET.SubElement(properties, "property", name=name, value=value)
+    return properties
+
+
+def _document(suites: ET.Element) -> str:
+    ET.indent(suites, " ")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
+
+
+def _xml(text: str) -> str:
+    return NOT_XML.sub("\ufffd", text)

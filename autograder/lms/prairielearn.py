@@ -1,0 +1,92 @@
+"""PrairieLearn's external grader: the layout under /grade, results.json, and the question that an instructor adds."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+from autograder.assignment import ASSIGNMENT
+from autograder.lms import Place, _pack, _view
+from autograder.report import Report, Verdict
+
+ROOT = Path("/grade")
+FAILED = 0  # any other status would lose the message; `gradable` says that there is no grade
+TIMEOUT = 600  # s, the most that PrairieLearn allows; a whole minute more than the grader takes by its own limits
+
+QUESTION = """\
+<pl-question-panel>
+  <p>Hand in your <code>gpt.py</code>, and <code>paper.py</code> for the exercises on paper.</p>
+  <pl-file-upload file-names="gpt.py" optional-file-patterns="[!_.]*.py"></pl-file-upload>
+</pl-question-panel>
+
+<pl-submission-panel>
+  <pl-external-grader-results></pl-external-grader-results>
+  <pl-file-preview></pl-file-preview>
+</pl-submission-panel>
+"""
+
+
+def place(root: Path) -> Place:
+    return Place(root / "student", root / "results" / "results.json", root / "tests" / "secret", root)
+
+
+def graded(report: Report, place: Place) -> str:
+    return _document(
+        gradable=True,
+        succeeded=True,
+        score=report.score / report.max_score,
+        message=_view.summary(report),
+        tests=[_test(report, check) for check in report.checks],
+    )
+
+
+def refused(line: str, place: Place) -> str:
+    """Not gradable, which uses up no attempt."""
+    return _document(gradable=False, format_errors=[_view.safe(line)], message="Nothing was graded.")
+
+
+def failed(reason: str, report: Report | None, place: Place) -> str:
+    message = "The grader itself failed, so this is no grade and no attempt is used up. Please tell the course staff."
+    return _document(gradable=False, message=message, format_errors=[message])
+
+
+def package(secret: bytes, image: str) -> dict[str, _pack.Entry]:
+    """A question's folder; the grader itself is in the image."""
+    info = {
+        # The same course gets the same question again, whenever its package is made.
+        "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"prairielearn/{ASSIGNMENT.name}/{image}")),
+        "title": "Assemble a GPT",
+        "topic": "Transformers",
+        "tags": ["code"],
+        "type": "v3",
+        "singleVariant": True,
+        "gradingMethod": "External",
+        "externalGradingOptions": {
+            "enabled": True,
+            "image": image,
+            "entrypoint": ["/usr/local/bin/autograder", "lms", "prairielearn"],
+            "timeout": TIMEOUT,
+            "enableNetworking": False,
+        },
+    }
+    folder = f"questions/{ASSIGNMENT.name}"
+    return {
+        f"{folder}/info.json": _pack.Entry(f"{json.dumps(info, indent=2)}\n".encode()),
+        f"{folder}/question.html": _pack.Entry(QUESTION.encode()),
+        f"{folder}/tests/secret": _pack.Entry(secret, 0o600),
+    }
+
+
+def _document(**parts: Any) -> str:
+    return json.dumps(parts, indent=1) + "\n"
+
+
+def _test(report: Report, check: Verdict) -> dict[str, Any]:
+    """A check. PrairieLearn knows no later date, so what waits for one stays closed; 0 of 0 points shows as neutral."""
+    name = _view.named(report, check)
+    if check.visibility != "visible":
+        return {"name": name, "points": 0, "max_points": 0, "message": _view.WITHHELD["hidden"]}
+    most = 0 if _view.optional(report, check) else check.max_score
+    return {"name": name, "points": check.score, "max_points": most, "message": _view.told(check)}

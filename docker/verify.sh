@@ -1,0 +1,33 @@
+#!/bin/sh
+# Usage: sh docker/verify.sh      (what `make image-verify` runs; the variables are those of docker/image.sh)
+#
+# Builds the image twice from nothing and compares: every file, and the digests where the builder can fix all times.
+# The first build stays, as `make image` would leave it.
+set -eu
+
+docker=${DOCKER:-docker}
+target=${TARGET:-grader}
+folder=$(mktemp -d)
+image=${IMAGE:-gpt-assembly:$target}
+trap 'rm -rf "$folder"; $docker rmi -f gpt-assembly-verify:2 >/dev/null 2>&1' EXIT
+
+build() { # build NUMBER IMAGE: its list of files and its digest
+    IMAGE=$2 sh docker/image.sh --no-cache
+    container=$($docker create "$2" true)
+    $docker export "$container" | .venv/bin/python docker/contents.py >"$folder/$1"
+    $docker rm "$container" >/dev/null
+    $docker image inspect -f '{{.Id}}' "$2" >"$folder/id$1"
+}
+build 1 "$image"
+build 2 gpt-assembly-verify:2
+if ! diff "$folder/1" "$folder/2" >"$folder/differences"; then
+    echo "The two builds differ in $(grep -c '^[<>]' "$folder/differences") lines, of which the first are:" >&2
+    head -20 "$folder/differences" >&2
+    exit 1
+fi
+echo "Both builds hold the same $(wc -l <"$folder/1") files: list sha256:$(sha256sum <"$folder/1" | cut -c1-64)"
+if cmp -s "$folder/id1" "$folder/id2"; then
+    echo "Both builds are the same image: $(cat "$folder/id1")"
+else
+    echo "Their digests differ, since this builder writes the time of the build into an image (docker buildx does not)."
+fi

@@ -1,0 +1,1 @@
+"""What needs Docker and takes minutes: run by ``make docker-test``, not by ``make test``."""
