@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from autograder.course.cli import course
+from autograder.files import BadInput, write_whole
+
 app = typer.Typer(name="autograder", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-class BadInput(Exception):
-    """Something the user can mend; the message is one line."""
+app.add_typer(course)
 
 
 @app.callback()
@@ -28,6 +29,7 @@ def grade(
     json: Annotated[
         Path | None, typer.Option(help="write the report to this file, and what the untrained model writes beside it")
     ] = None,
+    html: Annotated[Path | None, typer.Option(help="write the report to this file as a page with pictures")] = None,
     seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
     only: Annotated[str | None, typer.Option(help="one criterion alone, such as causality")] = None,
     fail_under: Annotated[float | None, typer.Option(help="exit with 1 below this score")] = None,
@@ -47,10 +49,11 @@ def grade(
         names = [criterion.id for criterion in rows.criteria]
         if only is not None and only not in names:
             raise BadInput(f"--only {only}: no such criterion; there are {', '.join(names)}")
-        if json is not None and json.is_dir():
-            raise BadInput(f"--json {json}: a folder; name a file in it")
-        if json is not None and not json.absolute().parent.is_dir():
-            raise BadInput(f"--json {json}: there is no folder {json.absolute().parent}; make it first")
+        for option, file in (("--json", json), ("--html", html)):
+            if file is not None and file.is_dir():
+                raise BadInput(f"{option} {file}: a folder; name a file in it")
+            if file is not None and not file.absolute().parent.is_dir():
+                raise BadInput(f"{option} {file}: there is no folder {file.absolute().parent}; make it first")
 
         from rich.console import Console
 
@@ -73,6 +76,10 @@ def grade(
         for check in report.checks:
             if sample := check.evidence.get("sample"):
                 write_whole(json.with_suffix(".before.txt"), f"{sample}\n")
+    if html is not None:
+        from autograder.render import html as page
+
+        write_whole(html, page.render(report))
     terminal.show(report, Console(highlight=False))
     if not report.gradable:
         raise SystemExit(3)
@@ -88,20 +95,6 @@ def schema() -> None:
     from autograder.report import Report
 
     print(json.dumps(Report.model_json_schema(mode="serialization"), indent=1))
-
-
-def write_whole(path: Path, text: str) -> None:
-    """``text`` into ``path``, all of it or nothing: a reader never sees half a file."""
-    try:
-        with tempfile.TemporaryDirectory(prefix=".autograder-", dir=path.absolute().parent) as folder:
-            whole = Path(folder) / "whole"
-            with whole.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(whole, path)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}; choose a place that can be written to") from None
 
 
 def main() -> None:
