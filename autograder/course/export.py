@@ -28,7 +28,7 @@ class Filled:
 
 def plain(found: list[Standing], anonymous: bool) -> Filled:
     """One row per student: who, score, points by criterion, written answers, why there is none."""
-    criteria = list(dict.fromkeys(verdict.criterion for one in found for verdict in one.verdicts))
+    criteria = list(dict.fromkeys(v.criterion for one in found for v in one.verdicts if v.criterion not in one.extra))
     header = ["student", "name", "score", "max_score", "bonus", "written", *criteria, "no_grade_because", "set_by_hand"]
     filled = Filled(Sheet(header, []))
     for one in found:

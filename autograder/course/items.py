@@ -53,7 +53,7 @@ class Analysis:
 
 
 def analysed(standings: Iterable[Standing]) -> Analysis:
-    """The item analysis of a run. What was set by hand counts in the scores; what was found, in the rest."""
+    """The item analysis of a run. A check set by hand counts as it was set."""
     checks: dict[str, CheckItem] = {}
     sentences: dict[str, str] = {}
     made: Counter[str] = Counter()

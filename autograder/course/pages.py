@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from autograder.course.gradebook import Gradebook
 from autograder.course.items import analysed
+from autograder.course.people import ordered
 from autograder.course.scores import Standing, laid_over, standings
 from autograder.files import BadInput, write_whole
 from autograder.render import html, markdown
@@ -41,6 +42,7 @@ def write(book: Gradebook, run: sqlite3.Row, anonymous: bool, done: Callable[[],
             link = f"reports/{standing.student['alias']}.html"
         rows.append(_row(book, standing, anonymous, link))
         done()
+    rows.sort(key=lambda row: (ordered(row.name), row.standing.student["id"]))
     path = book.folder / "index.html"
     counted = [row.standing for row in rows if row.standing.entry is None or row.standing.entry["latest"]]
     script = (html.TEMPLATES / "course.js").read_text("utf-8")

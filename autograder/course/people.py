@@ -55,10 +55,14 @@ def folded(value: str) -> str:
     return line(value).casefold().removeprefix("participant ").removeprefix("#")
 
 
+def ordered(name: str) -> str:
+    """A name as it is sorted: without accents and capitals."""
+    return "".join(c for c in unicodedata.normalize("NFKD", name).casefold() if not unicodedata.combining(c))
+
+
 def spelled(name: str) -> str:
-    """A name as it is compared: its words in order, without accents, so that "Doe, Jané" is "doe jane"."""
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    words = re.findall(r"\w+", "".join(c for c in plain if not unicodedata.combining(c)))
+    """A name as it is compared: its words in order, so that "Doe, Jané" is "doe jane"."""
+    words = re.findall(r"\w+", ordered(name))
     return " ".join(sorted(words)) or name
 
 
