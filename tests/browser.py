@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over a pipe by its own protocol: no package, no port, and every request and error seen."""
+"""A headless Chromium, driven over a pipe: no package, no port, every request and error seen."""
 
 from __future__ import annotations
 

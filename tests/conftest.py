@@ -11,6 +11,7 @@ from autograder import rubric, submission, suite
 from autograder.report import Report
 from autograder.sandbox.confine import Limits
 from autograder.sandbox.process import Zygote
+from tests.course_kit import Course
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -31,3 +32,9 @@ def grade(zygote: Zygote) -> Callable[..., Report]:
         return suite.grade(submission.read(path), zygote, rows, **options)  # type: ignore[arg-type]
 
     return grade
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Course:
+    """Submissions and a gradebook, graded without torch."""
+    return Course(tmp_path, monkeypatch, capsys)

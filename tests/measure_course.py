@@ -1,7 +1,7 @@
 """``python -m tests.measure_course N [--lose] [--same]``: what grading N submissions of the bank costs, in one run.
 
-Each is under a name of its own and, unless ``--same``, differs by a comment, so that each is graded. ``--lose`` kills one
-of the graders half-way. Prints wall time, CPU for each submission, the peak of memory of all processes together (shared
+Each has a name of its own and, unless ``--same``, differs by a comment, so that each is graded. ``--lose`` kills one of
+the graders half-way. Prints wall time, CPU for each submission, the peak of memory of all processes together (shared
 pages counted once) and of the main one at 50 results and at the end, and how the scores compare to the bank's.
 """
 
@@ -76,16 +76,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         source, out = Path(name, "handed-in"), Path(name, "out")
         lost = course(source, options.number, options.same)
-        started, peak, own, early = time.monotonic(), 0, 0, 0
+        started, peak, killed = time.monotonic(), 0, not options.lose
+        own: dict[str, int] = {}
         command = [sys.executable, "-m", "autograder", "regrade", str(source), "--out", str(out)]
         process = subprocess.Popen([*command, "--workers", options.workers])
-        killed = not options.lose
         while process.poll() is None:
             pids = tree(process.pid)
             peak = max(peak, sum(map(memory, pids)))
             ready = len(list((out / "results").glob("*.json"))) if out.exists() else 0
-            if own := memory(process.pid) or own:
-                early = early or (own if ready >= min(50, options.number // 2) else 0)
+            if now := memory(process.pid):
+                when = "at the end" if len(pids) == 1 else "while grading" if ready >= 50 else "for the first 50"
+                own[when] = max(now, own.get(when, 0))
             if not killed and ready > options.number // 2:
                 # Pool workers are this program too, and children of the main one.
                 workers = [p for p in pids if b"regrade" in _command(p) and p != process.pid]
@@ -99,19 +100,22 @@ def main() -> None:
         results = [json.loads(path.read_text()) for path in (out / "results").iterdir()]
         inside = sum(report["timing"]["cpu"] for report in results)
         book = sqlite3.connect(out / "gradebook.sqlite")
-        wrong = 0
+        wrong = []
         for student, checks in lost.items():
             found = book.execute(
                 "SELECT verdict.id FROM verdict JOIN entry ON entry.report = verdict.report JOIN student ON"
                 " student.id = student WHERE name = ? AND status != 'passed' AND NOT bonus",
                 (student,),
             )
-            wrong += {row[0] for row in found} != checks
+            if differs := {row[0] for row in found} ^ checks:
+                wrong.append(f"{student}: {', '.join(sorted(differs))}")
         print(f"exit status {process.returncode}; {len(results)} graded for {len(lost)} students")
         print(f"wall {wall:.0f} s, {wall / len(results):.2f} s each; CPU {cpu / len(results):.2f} s each,")
         print(f"  {inside / len(results):.2f} s of it in the students' processes")
-        print(f"memory: all processes at most {peak / 1024:.0f} MB; the main one {early / 1024:.1f} MB, then {own / 1024:.1f}")
-        print(f"{wrong} students whose checks are not those that the bank lists")
+        print(f"memory: all at most {peak / 1024:.0f} MB; the main process at most", end="")
+        print("".join(f" {most / 1024:.1f} MB {when};" for when, most in own.items()))
+        print(f"{len(wrong)} students whose checks are not those that the bank lists")
+        print("\n".join(wrong[:20]))
 
 
 def _command(pid: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -60,6 +61,8 @@ def alone(book: Gradebook) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise BadInput(f"{book.folder}: another command is at work there; wait for it to end") from None
+        for left in book.folder.glob("*/.autograder-*"):  # of a command that was killed while it wrote
+            shutil.rmtree(left, ignore_errors=True)
         yield
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +37,8 @@ def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
                 own[verdict.criterion] = own.get(verdict.criterion, 0) + verdict.max_score
         most |= own
     name = ASSIGNMENT.name
+    # nbgrader sets up a new file with a program that is installed beside this Python.
+    os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
     with Theirs(f"sqlite:///{target.absolute()}") as gradebook:
         gradebook.update_or_create_assignment(name)
         gradebook.update_or_create_notebook(NOTEBOOK, name)

@@ -9,13 +9,14 @@ from markupsafe import Markup, escape
 
 LEVELS = 8  # shades of a heat map; its cells are drawn shade by shade, a few kB in all
 WIDTH, HEIGHT = 360, 200
+INFINITE = float("inf")
 LEFT, BOTTOM = 44, 34  # room for the numbers on the axes
 
 
 def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> Markup:
     """A square matrix, rows down and columns across. With ``leaks``, what is above the diagonal is marked."""
     T = len(matrix)
-    largest = max((max(row) for row in matrix), default=0.0) or 1.0
+    largest = max((value for row in matrix for value in row if value < INFINITE), default=0.0) or 1.0
     shades: dict[str, list[str]] = {}
     worst, count = 0.0, 0
     for t, row in enumerate(matrix):
@@ -26,7 +27,8 @@ def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> 
                 levels.append("leak")
             else:
                 # The root brings out what is weak but there.
-                levels.append(f"h{min(LEVELS, 1 + int((value / largest) ** 0.5 * (LEVELS - 1)))}" if value > 0 else "")
+                share = min(1.0, value / largest) ** 0.5 if value > 0 else 0.0
+                levels.append(f"h{1 + int(share * (LEVELS - 1))}" if share else "")
         s = 0
         for level, run in groupby(levels):
             length = len(list(run))
@@ -47,7 +49,7 @@ def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> 
 
 def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup:
     """Values in order, with the ranges of both axes."""
-    finite = [value for value in values if abs(value) < float("inf")]
+    finite = [value for value in values if abs(value) < INFINITE]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     low, high = min(low, 0.0), high or 1.0
     steps = max(1, len(values) - 1)
@@ -57,7 +59,7 @@ def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup
         y = 8 + (HEIGHT - BOTTOM - 8) * (1 - (value - low) / ((high - low) or 1.0))
         return f"{x:.1f},{y:.1f}"
 
-    points = [place(n, value) for n, value in enumerate(values) if abs(value) < float("inf")]
+    points = [place(n, value) for n, value in enumerate(values) if abs(value) < INFINITE]
     said = f"{title}: from {values[0]:.3g} at {across} 0 to {values[-1]:.3g} at {across} {len(values) - 1}."
     bottom = HEIGHT - BOTTOM
     dots = "".join(f'<circle cx="{p.split(",")[0]}" cy="{p.split(",")[1]}" r="2.5"/>' for p in points)

@@ -1,0 +1,125 @@
+"""The real graders: several share one zygote, a killed one costs only time, and so does a lost worker of a cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder import rubric
+from autograder.course import batch, intake
+from autograder.course.gradebook import Gradebook
+from autograder.course.pool import Conditions, LocalPool, local
+from autograder.report import Report
+from autograder.rubric import Rubric
+from autograder.suite import PUBLIC_SECRET
+from tests import bank_file
+from tests.conftest import ROOT
+from tests.course_kit import dump
+
+FILES = ("variants/attention_flash.py", "mistakes/mlp_leaky_relu.py", "broken/exit_at_import.py")
+
+
+@pytest.fixture
+def paper(monkeypatch: pytest.MonkeyPatch) -> Rubric:
+    """Only the quickest checks: what is tested is who runs them."""
+    from autograder import suite
+
+    real = suite.grade
+    monkeypatch.setattr(suite, "grade", lambda *a, **k: real(*a, **(k | {"only": "mlp"})))
+    return rubric.load()
+
+
+def planned(folder: Path, rows: Rubric) -> tuple[Gradebook, batch.Key, object, list[str]]:
+    source = folder / "in"
+    for n, path in enumerate(sorted(bank_file.paths("variants", "mistakes"))[:4]):
+        (source / f"s{n}").mkdir(parents=True)
+        bank_file.load(path).write(source / f"s{n}")
+    book = Gradebook(folder / "out", create=True)
+    key = batch.Key.of(Conditions(rows, PUBLIC_SECRET))
+    with book.all_or_nothing():
+        run = batch.planned(book, key, intake.take([source], folder / "out" / "submissions", book.student), "in", "")
+    return book, key, run, batch.missing(book, key, run)
+
+
+def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
+    tmp_path: Path, paper: Rubric, grade: Callable[..., Report]
+) -> None:
+    book, key, run, todo = planned(tmp_path, paper)
+    renewed = []
+    with local(Conditions(paper, PUBLIC_SECRET), 2) as pool:
+        processes = list(pool._executor._processes)
+        real = LocalPool.renew
+        pool.renew = lambda: (renewed.append(1), real(pool))  # type: ignore[method-assign,assignment,return-value]
+
+        def kill() -> None:
+            time.sleep(0.5)
+            os.kill(processes[0], signal.SIGKILL)
+
+        threading.Thread(target=kill).start()
+        batch.work(book, key, run, pool, todo, lambda _: None)  # type: ignore[arg-type]
+    assert renewed
+    batch.finish(book, run, False)  # type: ignore[arg-type]
+    single = {
+        sha: grade(intake.stored(tmp_path / "out" / "submissions", sha)).model_dump(include={"checks", "score"})
+        for sha in todo[:1]
+    }
+    for sha, expected in single.items():
+        (path,) = (tmp_path / "out" / "results").glob(f"{sha}*")
+        found = Report.model_validate_json(path.read_bytes())
+        assert found.model_dump(include={"checks", "score"}) == expected
+    assert len(list((tmp_path / "out" / "results").iterdir())) == 4
+    assert {row[1] for row in dump(book)} == {"current"}
+    book.db.close()
+
+
+def test_with_the_main_process_killed_nothing_lives_on(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    for n in range(2):
+        (tmp_path / "in" / f"s{n}").mkdir(parents=True)
+        bank_file.load(bank_file.paths("variants")[n]).write(tmp_path / "in" / f"s{n}")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "autograder", "regrade", str(tmp_path / "in"), "--out", str(tmp_path / "out")],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    from tests.measure_course import tree
+
+    deadline = time.monotonic() + 60
+    while len(family := tree(process.pid)) < 4 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(family) >= 4
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 20
+    while (left := [pid for pid in family[1:] if alive(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == []
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> None:
+    from autograder.course.remote import run_chunk
+
+    folder = bank_file.load(bank_file.paths("variants")[0]).write(tmp_path)
+    from autograder import submission
+
+    found = submission.read(folder)
+    (answer,) = run_chunk([(found.sha256, intake.archived(found))], rubric.load().model_dump_json(), PUBLIC_SECRET)
+    assert answer.sha256 == found.sha256
+    report = Report.model_validate_json(answer.document)
+    assert (report.score, report.submission.sha256) == (100.0, found.sha256)
