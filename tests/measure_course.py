@@ -19,15 +19,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from autograder import rubric
 from tests import bank_file
 
-ROWS = {check.id: check for check in rubric.load().checks}
+BANK = bank_file.paths("variants", "mistakes")
 
 
 def course(folder: Path, number: int, same: bool) -> dict[str, set[str]]:
     """``number`` submissions; which checks each must lose."""
-    files = [bank_file.load(path) for path in bank_file.paths("variants", "mistakes")]
+    files = [bank_file.load(path) for path in BANK]
     lost = {}
     for n in range(number):
         file = files[n * 7 % len(files)]  # of all kinds, from the first on
@@ -76,6 +75,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         source, out = Path(name, "handed-in"), Path(name, "out")
         lost = course(source, options.number, options.same)
+        distinct = min(options.number, len(BANK)) if options.same else options.number
         started, peak, killed = time.monotonic(), 0, not options.lose
         own: dict[str, int] = {}
         command = [sys.executable, "-m", "autograder", "regrade", str(source), "--out", str(out)]
@@ -87,7 +87,7 @@ def main() -> None:
             if now := memory(process.pid):
                 when = "at the end" if len(pids) == 1 else "while grading" if ready >= 50 else "for the first 50"
                 own[when] = max(now, own.get(when, 0))
-            if not killed and ready > options.number // 2:
+            if not killed and ready > distinct // 2:
                 # Pool workers are this program too, and children of the main one.
                 workers = [p for p in pids if b"regrade" in _command(p) and p != process.pid]
                 os.kill(workers[0], signal.SIGKILL)
