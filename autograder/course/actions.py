@@ -161,13 +161,10 @@ def pages(book: Gradebook) -> None:
     run = book.current()
     if run is None:
         return
-    path = write(book, run, book.anonymous)
-    found = list(standings(book, run))
-    graded = [one.score for one in found if one.score is not None]
-    mean = f", mean {sum(graded) / len(graded):.1f}" if graded else ""
-    say(f"Run {run['id']}: {len(found)} students, {len(graded)} graded{mean}. {path}")
-    reasons = Counter(one.trouble for one in found if one.trouble)
-    for reason, count in reasons.most_common(SHOWN):
+    path, found = write(book, run, book.anonymous)
+    mean = f", mean {found.mean:.1f}" if found.mean is not None else ""
+    say(f"Run {run['id']}: {found.students} students, {found.graded} graded{mean}. {path}")
+    for reason, count in found.reasons.most_common(SHOWN):
         say(f"  {count} without a grade: {reason}")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from autograder.course.scores import Standing
@@ -31,69 +30,74 @@ class CheckItem:
         return self.points / self.most if self.most else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Students whose code makes exactly the same named mistakes."""
-
-    mistakes: tuple[str, ...]
-    members: tuple[Standing, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Analysis:
-    """All of it: checks by failures, mistakes by how often they were named, groups by size, scores by tens."""
+    """Told of one student after another, it keeps counts and names, no verdicts. What was set by hand counts so."""
 
-    checks: tuple[CheckItem, ...]
-    mistakes: tuple[tuple[str, int], ...]
-    sentences: dict[str, str]
-    groups: tuple[Group, ...]
-    histogram: tuple[tuple[str, int], ...]
-    mean: float | None
-    median: float | None
+    def __init__(self) -> None:
+        self.sentences: dict[str, str] = {}
+        self.students = 0
+        self.reasons: Counter[str] = Counter()
+        self._checks: dict[str, CheckItem] = {}
+        self._made: Counter[str] = Counter()
+        self._groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        self._scores: list[float] = []
+        self._most = 100.0
 
-
-def analysed(standings: Iterable[Standing]) -> Analysis:
-    """The item analysis of a run. A check set by hand counts as it was set."""
-    checks: dict[str, CheckItem] = {}
-    sentences: dict[str, str] = {}
-    made: Counter[str] = Counter()
-    groups: dict[tuple[str, ...], list[Standing]] = defaultdict(list)
-    scores: list[float] = []
-    most = 100.0
-    for standing in standings:
+    def add(self, standing: Standing, name: str) -> None:
+        """A student's attempt that counts, under the ``name`` that may be shown."""
         own = set()
         for verdict in standing.verdicts:
-            item = checks.setdefault(verdict.id, CheckItem(verdict.id, verdict.title))
+            item = self._checks.setdefault(verdict.id, CheckItem(verdict.id, verdict.title))
             item.statuses[verdict.status] += 1
             item.points += verdict.score
             item.most += verdict.max_score
             for one in verdict.diagnosis:
-                sentences.setdefault(one.mistake, one.sentence)
+                self.sentences.setdefault(one.mistake, one.sentence)
                 item.mistakes[one.mistake] += 1
                 own.add(one.mistake)
-        made.update(own)
+        self.students += 1
+        self._made.update(own)
         if own:
-            groups[tuple(sorted(own))].append(standing)
+            self._groups[tuple(sorted(own))].append(name)
         if standing.score is not None:
-            scores.append(standing.score)
-            most = max(most, standing.max_score)
-    scores.sort()
-    shared = [Group(names, tuple(members)) for names, members in groups.items() if len(members) > 1]
-    return Analysis(
-        checks=tuple(sorted(checks.values(), key=lambda item: -item.lost)),
-        mistakes=tuple(made.most_common()),
-        sentences=sentences,
-        groups=tuple(sorted(shared, key=lambda group: -len(group.members))),
-        histogram=_histogram(scores, most),
-        mean=sum(scores) / len(scores) if scores else None,
-        median=(scores[(len(scores) - 1) // 2] + scores[len(scores) // 2]) / 2 if scores else None,
-    )
+            self._scores.append(standing.score)
+            self._most = max(self._most, standing.max_score)
+        else:
+            self.reasons[standing.trouble] += 1
 
+    @property
+    def checks(self) -> list[CheckItem]:
+        """The one that most did not pass comes first."""
+        return sorted(self._checks.values(), key=lambda item: -item.lost)
 
-def _histogram(scores: list[float], most: float) -> tuple[tuple[str, int], ...]:
-    """Ten bins; full marks have one of their own."""
-    width = most / 10
-    bins = Counter(10 if score >= most else int(score / width) for score in scores)
-    labels = [f"{n * width:g} to {(n + 1) * width:g}" for n in range(10)]
-    labels = [label.replace(f" to {(n + 1) * width:g}", f"-{(n + 1) * width - 1:g}") for n, label in enumerate(labels)]
-    return tuple((label, bins[n]) for n, label in enumerate([*labels, f"{most:g}"]))
+    @property
+    def mistakes(self) -> list[tuple[str, int]]:
+        """Named mistakes and how many students made them."""
+        return self._made.most_common()
+
+    @property
+    def groups(self) -> list[tuple[tuple[str, ...], list[str]]]:
+        """Students whose code makes exactly the same named mistakes."""
+        shared = [(mistakes, names) for mistakes, names in self._groups.items() if len(names) > 1]
+        return sorted(shared, key=lambda group: -len(group[1]))
+
+    @property
+    def graded(self) -> int:
+        return len(self._scores)
+
+    @property
+    def mean(self) -> float | None:
+        return sum(self._scores) / len(self._scores) if self._scores else None
+
+    @property
+    def median(self) -> float | None:
+        ordered = sorted(self._scores)
+        return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2 if ordered else None
+
+    @property
+    def histogram(self) -> list[tuple[str, int]]:
+        """Scores by tenths of what can be had; full marks stand by themselves."""
+        width = self._most / 10
+        bins = Counter(10 if score >= self._most else int(score / width) for score in self._scores)
+        labels = [f"{n * width:g}-{(n + 1) * width - 1:g}" for n in range(10)]
+        return [(label, bins[n]) for n, label in enumerate([*labels, f"{self._most:g}"])]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import sqlite3
+import sys
 from base64 import b64encode
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from markupsafe import Markup
 
 from autograder.course.gradebook import Gradebook
-from autograder.course.items import analysed
+from autograder.course.items import Analysis
 from autograder.course.people import ordered
 from autograder.course.scores import Standing, laid_over, standings
 from autograder.files import BadInput, write_whole
@@ -22,43 +23,50 @@ from autograder.render import html, markdown
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table."""
+    """A line of the table: only what stands there, so that a large course needs little memory."""
 
-    standing: Standing
     name: str
     key: str  # by which a command finds the student
     link: str
+    latest: bool
+    score: float | None
+    bonus: float
+    written: float | None
+    trouble: str
+    graded: bool
+    by_hand: bool
+    lost: tuple[str, ...]
+    lost_on_top: tuple[str, ...]
     mistakes: tuple[str, ...]
     also: tuple[str, ...]
 
 
-def write(book: Gradebook, run: sqlite3.Row, anonymous: bool, done: Callable[[], None] = lambda: None) -> Path:
-    """All pages of ``run``; reports that would come out the same are left alone. The path of the course's page."""
-    rows = []
+def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Analysis]:
+    """All pages of ``run``; reports that would come out the same are left alone. The course's page, and its figures."""
+    rows, analysis = [], Analysis()
     for standing in standings(book, run, every=True):
         link = ""
-        if standing.verdicts and standing.entry is not None and standing.entry["latest"]:
-            _report(book, standing, anonymous)
-            link = f"reports/{standing.student['alias']}.html"
+        if standing.counts:
+            analysis.add(standing, standing.shown(anonymous))
+            if standing.verdicts:
+                _report(book, standing, anonymous)
+                link = f"reports/{standing.student['alias']}.html"
         rows.append(_row(book, standing, anonymous, link))
-        done()
-    rows.sort(key=lambda row: (ordered(row.name), row.standing.student["id"]))
+    rows.sort(key=lambda row: (ordered(row.name), row.key))
     path = book.folder / "index.html"
-    counted = [row.standing for row in rows if row.standing.entry is None or row.standing.entry["latest"]]
     script = (html.TEMPLATES / "course.js").read_text("utf-8")
     page = html.environment().get_template("course.html").render(
         run=run,
         rows=rows,
-        counted=counted,
-        analysis=analysed(counted),
+        analysis=analysis,
         anonymous=anonymous,
-        out=_quoted(str(book.folder)),
-        quote=_quoted,
+        out=shlex.quote(str(book.folder)),
+        quote=shlex.quote,
         script=Markup(script),
         script_hash=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
     )  # fmt: skip
     write_whole(path, page)
-    return path
+    return path, analysis
 
 
 def _report(book: Gradebook, standing: Standing, anonymous: bool) -> None:
@@ -95,17 +103,32 @@ def _templates() -> str:
 
 
 def _row(book: Gradebook, standing: Standing, anonymous: bool, link: str) -> Row:
-    student, entry = standing.student, standing.entry
+    entry = standing.entry
     also = []
     if entry is not None and entry["partners"]:
         also.append(f"group of {entry['partners'] + 1}")
-    if entry is not None and not entry["latest"]:
+    if entry is not None and not standing.counts:
         also.append(f"attempt {entry['attempt']}, an earlier one")
     elif entry is not None and entry["attempt"] > 1:
         also.append(f"attempt {entry['attempt']}")
     also += [f"{what} set by hand: {one.reason}" for what, one in standing.by_hand.items()]
-    mistakes = tuple(dict.fromkeys(one.mistake for verdict in standing.verdicts for one in verdict.diagnosis))
-    return Row(standing, standing.shown(anonymous), _key(book, student, anonymous), link, mistakes, tuple(also))
+    lost = {verdict.id for verdict in standing.lost}
+    return Row(
+        name=standing.shown(anonymous),
+        key=_key(book, standing.student, anonymous),
+        link=link,
+        latest=standing.counts,
+        score=standing.score,
+        bonus=standing.bonus,
+        written=standing.written,
+        trouble=standing.trouble,
+        graded=bool(standing.verdicts),
+        by_hand=bool(standing.by_hand),
+        lost=tuple(sys.intern(v.id) for v in standing.verdicts if v.id in lost),
+        lost_on_top=tuple(sys.intern(v.id) for v in standing.verdicts if v.status != "passed" and v.id not in lost),
+        mistakes=tuple(dict.fromkeys(sys.intern(one.mistake) for v in standing.verdicts for one in v.diagnosis)),
+        also=tuple(also),
+    )
 
 
 def _key(book: Gradebook, student: sqlite3.Row, anonymous: bool) -> str:
@@ -117,10 +140,3 @@ def _key(book: Gradebook, student: sqlite3.Row, anonymous: bool) -> str:
         except BadInput:
             pass  # another student has the same name
     return str(student["alias"])
-
-
-def _quoted(text: str) -> str:
-    """``text`` as one word of a shell."""
-    import shlex
-
-    return shlex.quote(text)

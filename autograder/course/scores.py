@@ -40,6 +40,11 @@ class Standing:
     extra: frozenset[str] = frozenset()  # the criteria whose points come on top
 
     @property
+    def counts(self) -> bool:
+        """Whether this is the attempt that counts, or what stands for none."""
+        return self.entry is None or bool(self.entry["latest"])
+
+    @property
     def lost(self) -> list[Verdict]:
         """The checks that did not pass, those on top aside."""
         return [v for v in self.verdicts if v.status != "passed" and v.criterion not in self.extra]
