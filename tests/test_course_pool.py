@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from autograder import rubric
-from autograder.course import batch, intake
+from autograder import rubric, submission
+from autograder.course import batch, intake, remote
 from autograder.course.gradebook import Gradebook
-from autograder.course.pool import Conditions, LocalPool, local
+from autograder.course.pool import Conditions, Graded, LocalPool, local
+from autograder.files import BadInput
 from autograder.report import Report
 from autograder.rubric import Rubric
-from autograder.suite import PUBLIC_SECRET
-from tests import bank_file
+from autograder.suite import PUBLIC_SECRET, grader_version
+from tests import bank_file, course_kit
 from tests.conftest import ROOT
 from tests.course_kit import dump
-
-FILES = ("variants/attention_flash.py", "mistakes/mlp_leaky_relu.py", "broken/exit_at_import.py")
+from tests.measure_course import tree
 
 
 @pytest.fixture
@@ -35,9 +39,10 @@ def paper(monkeypatch: pytest.MonkeyPatch) -> Rubric:
     return rubric.load()
 
 
-def planned(folder: Path, rows: Rubric) -> tuple[Gradebook, batch.Key, object, list[str]]:
+def planned(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook, batch.Key, Any, list[str]]:
+    """A gradebook with an open run over some of the bank, and what is to be graded."""
     source = folder / "in"
-    for n, path in enumerate(sorted(bank_file.paths("variants", "mistakes"))[:4]):
+    for n, path in enumerate(sorted(bank_file.paths("variants", "mistakes"))[:number]):
         (source / f"s{n}").mkdir(parents=True)
         bank_file.load(path).write(source / f"s{n}")
     book = Gradebook(folder / "out", create=True)
@@ -62,9 +67,9 @@ def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
             os.kill(processes[0], signal.SIGKILL)
 
         threading.Thread(target=kill).start()
-        batch.work(book, key, run, pool, todo, lambda _: None)  # type: ignore[arg-type]
+        batch.work(book, key, run, pool, todo, lambda _: None)
     assert renewed
-    batch.finish(book, run, False)  # type: ignore[arg-type]
+    batch.finish(book, run, False)
     single = {
         sha: grade(intake.stored(tmp_path / "out" / "submissions", sha)).model_dump(include={"checks", "score"})
         for sha in todo[:1]
@@ -79,9 +84,6 @@ def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
 
 
 def test_with_the_main_process_killed_nothing_lives_on(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     for n in range(2):
         (tmp_path / "in" / f"s{n}").mkdir(parents=True)
         bank_file.load(bank_file.paths("variants")[n]).write(tmp_path / "in" / f"s{n}")
@@ -91,8 +93,6 @@ def test_with_the_main_process_killed_nothing_lives_on(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    from tests.measure_course import tree
-
     deadline = time.monotonic() + 60
     while len(family := tree(process.pid)) < 4 and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -113,13 +113,57 @@ def alive(pid: int) -> bool:
 
 
 def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> None:
-    from autograder.course.remote import run_chunk
-
     folder = bank_file.load(bank_file.paths("variants")[0]).write(tmp_path)
-    from autograder import submission
-
     found = submission.read(folder)
-    (answer,) = run_chunk([(found.sha256, intake.archived(found))], rubric.load().model_dump_json(), PUBLIC_SECRET)
+    (answer,) = remote.run_chunk(
+        [(found.sha256, intake.archived(found))], rubric.load().model_dump_json(), PUBLIC_SECRET
+    )
     assert answer.sha256 == found.sha256
     report = Report.model_validate_json(answer.document)
     assert (report.score, report.submission.sha256) == (100.0, found.sha256)
+
+
+class Cluster:
+    """What a Dask client does, without one: tasks in threads, as on a worker."""
+
+    def __init__(self, versions: dict[str, str]) -> None:
+        self.versions = versions
+
+    def get_executor(self, **_: object) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1)
+
+    def ncores(self) -> dict[str, int]:
+        return {"worker": 2}
+
+    def run(self, _: object) -> dict[str, str]:
+        return self.versions
+
+
+def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rubric.load()
+    book, key, run, todo = planned(tmp_path, rows, 6)
+    chunks = []
+
+    def task(sources: list[tuple[str, bytes]], rubric_text: str, secret: bytes) -> list[Graded]:
+        assert Rubric.model_validate_json(rubric_text) == rows
+        assert secret == PUBLIC_SECRET
+        chunks.append(len(sources))
+        assert all(data.startswith(b"PK") for _, data in sources)
+        return [Graded(sha, course_kit.report(sha, "", key).to_json()) for sha, _ in sources]
+
+    monkeypatch.setattr(remote, "run_chunk", task)
+    batch.work(book, key, run, remote.DaskPool(Conditions(rows, PUBLIC_SECRET), Cluster({})), todo, lambda _: None)
+    assert sorted(chunks) == [2, 4]
+    assert batch.missing(book, key, run) == []
+    book.db.close()
+
+
+@pytest.mark.parametrize(
+    ("versions", "says"), [({}, "no workers yet"), ({"a": grader_version(), "b": "0+other"}, "b has another grader")]
+)
+def test_a_cluster_with_another_grader_is_refused(versions: dict[str, str], says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        remote._same_grader(Cluster(versions))
+    remote._same_grader(Cluster({"a": grader_version()}))

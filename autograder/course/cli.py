@@ -53,7 +53,7 @@ def regrade(
         status = actions.regrade(
             book,
             paths,
-            workers=workers or len(os.sched_getaffinity(0)),
+            workers=workers or _cores(),
             scheduler=scheduler,
             roster=roster,
             every=attempts == "all",
@@ -170,6 +170,11 @@ def forget(
         if kept:
             actions.say(f"Its sources are kept, since {kept} others handed in the same.")
         actions.pages(book)
+
+
+def _cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _rubric(path: Path | None) -> Rubric:
