@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,6 +90,38 @@ def test_a_result_that_was_written_but_not_entered_is_taken_in(course: Course) -
     assert course.scores() == {"ada": 100.0}
 
 
+def test_what_is_no_report_is_graded_anew(course: Course) -> None:
+    course.hand_in(ada="# 1")
+    course.regrade()
+    (path,) = course.out.glob("results/*")
+    path.write_text("{}")
+    with course.book() as book:
+        for table in ("entry", "run", "verdict", "report"):
+            book.db.execute(f"DELETE FROM {table}")
+    course.regrade()
+    assert len(course.graded) == 1
+    assert course.scores() == {"ada": 100.0}
+
+
+def test_ctrl_c_keeps_what_is_graded_and_says_how_to_go_on(course: Course) -> None:
+    course.hand_in(**{f"s{n}": f"# {n}" for n in range(5)})
+    real = batch._keep
+    kept: list[int] = []
+
+    def keep(*arguments: Any) -> None:
+        if len(kept) == 2:
+            raise KeyboardInterrupt
+        kept.append(1)
+        real(*arguments)
+
+    course.patch.setattr(batch, "_keep", keep)
+    assert course.regrade() == 130
+    assert "2 of 5 are graded and kept; the same command goes on from there" in course.said()
+    course.patch.setattr(batch, "_keep", real)
+    assert course.regrade() == 0
+    assert len(course.graded) == 3
+
+
 def test_a_folder_without_submissions_leaves_the_gradebook_as_it_was(course: Course) -> None:
     course.hand_in(ada="# 1")
     course.regrade()
@@ -148,6 +181,7 @@ def test_no_grade_in_place_of_an_exported_one_is_no_fall(course: Course) -> None
 SLOW = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from autograder.course import actions
 from tests import course_kit
 

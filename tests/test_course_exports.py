@@ -142,6 +142,15 @@ def test_nbgrader_submitted_asks_which_assignment_where_there_are_several(tmp_pa
     assert handed.people[0].ids == (("login", "ada"),)
 
 
+def test_a_plain_folder_may_be_named_like_nbgraders(tmp_path: Path) -> None:
+    (tmp_path / "submitted" / "ada").mkdir(parents=True)
+    (tmp_path / "submitted" / "ada" / "gpt.py").write_text(CODE)
+    assert exports.read(tmp_path / "submitted")[0] == "folder"
+    (tmp_path / "submitted" / "ada" / "step05").mkdir()
+    (tmp_path / "submitted" / "ada" / "step05" / "gpt.py").write_text(CODE)
+    assert exports.read(tmp_path)[0] == "nbgrader"
+
+
 def test_of_several_attempts_the_latest_counts_and_all_are_there_on_request(tmp_path: Path) -> None:
     root = tmp_path / "in"
     for attempt in (9, 10):

@@ -137,9 +137,16 @@ def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         Rate(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=300) as progress:
+    # No thread that refreshes it: graders are forked from this process, also later, when one was lost.
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=300, auto_refresh=False) as progress:
         task = progress.add_task(what, total=total)
-        yield lambda count: progress.advance(task, count)
+        progress.refresh()
+
+        def done(count: int) -> None:
+            progress.advance(task, count)
+            progress.refresh()
+
+        yield done
 
 
 def settle(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> None:

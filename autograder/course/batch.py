@@ -6,6 +6,7 @@ up again by the same command: what has its result is not graded again.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import sqlite3
 from collections import Counter
@@ -101,7 +102,7 @@ def missing(book: Gradebook, key: Key, run: sqlite3.Row) -> list[str]:
         found = book.stored(sha256, key.grader, key.rubric, key.seed)
         path = book.folder / "results" / key.document(sha256)
         if found is None and path.is_file():
-            with book.all_or_nothing():
+            with contextlib.suppress(ValueError), book.all_or_nothing():  # what is no report is graded anew
                 book.keep(Report.model_validate_json(path.read_bytes()), path.name)
             found = book.stored(sha256, key.grader, key.rubric, key.seed)
         if found is not None and found["gradable"] and path.is_file():

@@ -45,9 +45,9 @@ def read(path: Path, assignment: str | None = None) -> tuple[str, list[Handed]]:
         raise BadInput(
             f"{path}: one submission; `grade` grades it, this command takes the folder that holds all of them"
         )
-    if path.name == "submitted" or any(len(e.parts) > 3 and e.parts[0] == "submitted" for e in found):
-        inside = [Entry(e.parts[1:], e.read, e.link) for e in found if e.parts[0] == "submitted"] or found
-        return "nbgrader", _nbgrader(path, inside, assignment)
+    submitted = _grouped(found).get(("submitted",), found if path.name == "submitted" else [])
+    if any(len(entry.parts) > 2 for entry in submitted):
+        return "nbgrader", _nbgrader(path, submitted, assignment)
     found = unwrapped(found) if path.is_file() else found
     metadata = [entry for entry in found if entry.name == METADATA and len(entry.parts) <= 2]
     if metadata:

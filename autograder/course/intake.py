@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder import submission
 from autograder.course import exports
 from autograder.course.exports import CODE, Handed
-from autograder.course.people import Person
+from autograder.course.people import Person, line
 from autograder.course.tree import Entry, Unreadable, packed
 from autograder.files import write_whole
 from autograder.submission import MAX_FILE, MAX_ZIP, BadSubmission, Submission
@@ -112,5 +112,5 @@ def _opened(handed: Handed) -> Submission:
 
 def _bytes(entry: Entry) -> bytes:
     if entry.link:
-        raise Unreadable(f"{submission._named(entry.name)}: a link, which is not followed; ask for the file itself")
+        raise Unreadable(f"{line(entry.name)}: a link, which is not followed; ask for the file itself")
     return entry.read(MAX_ZIP if entry.suffix == ".zip" else MAX_FILE)
