@@ -16,12 +16,13 @@ from typing import Any
 import pytest
 
 from autograder import rubric, submission
-from autograder.course import batch, intake, remote
+from autograder.course import batch, intake, pool, remote
 from autograder.course.gradebook import Gradebook
 from autograder.course.pool import Conditions, Graded, LocalPool, local
 from autograder.files import BadInput
 from autograder.report import Report
 from autograder.rubric import Rubric
+from autograder.sandbox.process import SandboxError
 from autograder.suite import PUBLIC_SECRET, grader_version
 from tests import bank_file, course_kit
 from tests.conftest import ROOT
@@ -57,17 +58,17 @@ def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
 ) -> None:
     book, key, run, todo = planned(tmp_path, paper)
     renewed = []
-    with local(Conditions(paper, PUBLIC_SECRET), 2) as pool:
-        processes = list(pool._executor._processes)
+    with local(Conditions(paper, PUBLIC_SECRET), 2) as graders:
+        processes = list(graders._executor._processes)
         real = LocalPool.renew
-        pool.renew = lambda: (renewed.append(1), real(pool))  # type: ignore[method-assign,assignment,return-value]
+        graders.renew = lambda: (renewed.append(1), real(graders))  # type: ignore[method-assign,assignment,return-value]
 
         def kill() -> None:
             time.sleep(0.5)
             os.kill(processes[0], signal.SIGKILL)
 
         threading.Thread(target=kill).start()
-        batch.work(book, key, run, pool, todo, lambda _: None)
+        batch.work(book, key, run, graders, todo, lambda _: None)
     assert renewed
     batch.finish(book, run, False)
     single = {
@@ -121,6 +122,23 @@ def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> N
     assert answer.sha256 == found.sha256
     report = Report.model_validate_json(answer.document)
     assert (report.score, report.submission.sha256) == (100.0, found.sha256)
+
+
+def test_a_machine_too_busy_to_start_over_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [SandboxError("timed out"), SandboxError("timed out")]
+
+    def start(_: LocalPool) -> None:
+        if left:
+            raise left.pop()
+
+    monkeypatch.setattr(pool, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(LocalPool, "_start", start)
+    monkeypatch.setattr(LocalPool, "close", lambda _: None)
+    busy = LocalPool.__new__(LocalPool)
+    busy.renew()
+    left += [SandboxError("timed out")] * 3
+    with pytest.raises(SandboxError):
+        busy.renew()
 
 
 class Cluster:

@@ -24,7 +24,7 @@ from autograder.course.pool import Conditions, Graded
 from autograder.files import BadInput, write_whole
 from autograder.report import Report
 
-TRIES = 3  # for a submission in whose hands the grader's processes were lost
+TRIES = 3  # for a submission whose grading ends in the loss of a process
 
 
 class Pool(Protocol):
@@ -145,12 +145,12 @@ def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str
             done(len(chunk))
         if lost is None:
             continue
-        # Whatever was under way when a process was lost is graded again; a submission that was there too often is not.
+        # Whatever was under way when a process was lost is graded again; what lost it too often is not.
+        tries.update(sha for chunk in again for sha, _ in chunk)
         again += running.values()
         running.clear()
         pool.renew()
         for chunk in again:
-            tries.update(sha for sha, _ in chunk)
             for sha, path in chunk:
                 if tries[sha] < TRIES:
                     left.append([(sha, path)])

@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -15,8 +16,10 @@ from typing import Any
 from autograder import submission, suite
 from autograder.rubric import Rubric
 from autograder.sandbox.confine import Limits, die_with_parent
-from autograder.sandbox.process import Process, Zygote
+from autograder.sandbox.process import Process, SandboxError, Zygote
 from autograder.submission import BadSubmission
+
+PAUSES = (5.0, 30.0)  # s, between attempts to start anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +116,16 @@ class LocalPool:
         return self._executor.submit(_task, path, sha256)
 
     def renew(self) -> None:
-        """A process was lost, and with it perhaps a half-said word to the zygote: start over with new ones."""
+        """A process was lost, and with it perhaps a half-said word to the zygote: start over with new ones.
+
+        Raises SandboxError where that fails again and again, as on a machine that has no memory left.
+        """
         self.close()
+        for pause in PAUSES:
+            try:
+                return self._start()
+            except SandboxError:
+                time.sleep(pause)  # a machine too busy to load torch in time may not be so for long
         self._start()
 
     def close(self) -> None:
