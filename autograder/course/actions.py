@@ -183,18 +183,19 @@ def compare(book: Gradebook, old: int | None, new: int | None) -> None:
     first, second = (book.run(old) if old is not None else runs[1], book.run(new) if new is not None else runs[0])
     say(f"Run {first['id']} ({_about(first)}) and run {second['id']} ({_about(second)}).")
     causes: Counter[str] = Counter()
-    changed = 0
+    changed = moved = 0
     for one in comparison.compare(book, first, second):
         changed += 1
+        moved += one.before != one.after
         causes.update(one.causes)
         name = one.student["alias"] if book.anonymous else one.student["name"]
         say(f"\n{name}: {_score(one.before)} -> {_score(one.after)}")
         for change in one.changes:
             say(f"  {change.check or change.title}: {change.before} -> {change.after}  [{' or '.join(change.causes)}]")
-            if change.message:
+            if change.message and change.causes != ("rubric",):  # then nothing else was found than before
                 say(f"    {change.message}")
     listed = ", ".join(f"{cause} {count}" for cause, count in causes.most_common())
-    say(f"\n{changed} students changed ({listed})." if changed else "\nNothing changed.")
+    say(f"\n{changed} students changed ({listed}), {moved} of them their score." if changed else "\nNothing changed.")
 
 
 def _about(run: sqlite3.Row) -> str:
