@@ -235,7 +235,13 @@ def test_killed_at_any_moment_and_started_again_it_ends_as_if_nothing_had_been(c
     assert len(course.graded) < 20  # something was kept
     with course.book() as book:
         assert dump(book) == undisturbed
-    assert not list(course.out.rglob(".autograder-*"))
+
+
+def test_what_a_killed_command_was_writing_is_swept_away(course: Course) -> None:
+    with course.book() as book:
+        (course.out / "results" / ".autograder-left").mkdir()
+        with actions.alone(book):
+            assert not list(course.out.rglob(".autograder-*"))
 
 
 def test_the_file_of_a_report_is_named_after_all_that_decides_it(course: Course) -> None:
