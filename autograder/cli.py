@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from autograder.course.cli import course
+from autograder.files import BadInput, write_whole
 
 if TYPE_CHECKING:
     from autograder.sandbox.process import Zygote
@@ -18,10 +20,7 @@ if TYPE_CHECKING:
 SHORTEST_SECRET = 16  # bytes
 
 app = typer.Typer(name="autograder", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-class BadInput(Exception):
-    """Something the user can mend; the message is one line."""
+app.add_typer(course)
 
 
 class Refused(Exception):
@@ -39,6 +38,7 @@ def grade(
     json: Annotated[
         Path | None, typer.Option(help="write the report to this file, and what the untrained model writes beside it")
     ] = None,
+    html: Annotated[Path | None, typer.Option(help="write the report to this file as a page with pictures")] = None,
     seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
     secret_file: Annotated[Path | None, typer.Option(help="draw them from what is in this file")] = None,
     only: Annotated[str | None, typer.Option(help="one criterion alone, such as causality")] = None,
@@ -73,10 +73,11 @@ def grade(
         secret = suite.PUBLIC_SECRET if seed is None else str(seed).encode()
         if secret_file is not None:
             secret = _secret(secret_file)
-        if json is not None and json.is_dir():
-            raise BadInput(f"--json {json}: a folder; name a file in it")
-        if json is not None and not json.absolute().parent.is_dir():
-            raise BadInput(f"--json {json}: there is no folder {json.absolute().parent}; make it first")
+        for option, file in (("--json", json), ("--html", html)):
+            if file is not None and file.is_dir():
+                raise BadInput(f"{option} {file}: a folder; name a file in it")
+            if file is not None and not file.absolute().parent.is_dir():
+                raise BadInput(f"{option} {file}: there is no folder {file.absolute().parent}; make it first")
 
         from rich.console import Console
 
@@ -106,6 +107,10 @@ def grade(
         for check in report.checks:
             if sample := check.evidence.get("sample"):
                 write_whole(json.with_suffix(".before.txt"), f"{sample}\n")
+    if html is not None:
+        from autograder.render import html as page
+
+        write_whole(html, page.render(report))
     terminal.show(report, Console(highlight=False))
     if not report.gradable:
         raise SystemExit(3)
@@ -187,22 +192,6 @@ def _secret(path: Path) -> bytes:
             f"--secret-file {path}: shorter than {SHORTEST_SECRET} bytes, so it can be guessed; make a longer one"
         )
     return secret
-
-
-def write_whole(path: Path, text: str | bytes, *, private: bool = False) -> None:
-    """``text`` into ``path``, all of it or nothing: a reader never sees half a file."""
-    try:
-        with tempfile.TemporaryDirectory(prefix=".autograder-", dir=path.absolute().parent) as folder:
-            whole = Path(folder) / "whole"
-            with whole.open("wb") as file:
-                file.write(text.encode("utf-8") if isinstance(text, str) else text)
-                file.flush()
-                if private:
-                    whole.chmod(0o600)
-                os.fsync(file.fileno())
-            os.replace(whole, path)
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}; choose a place that can be written to") from None
 
 
 def main() -> None:

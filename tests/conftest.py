@@ -16,6 +16,7 @@ from autograder.report import Report
 from autograder.sandbox.confine import Limits
 from autograder.sandbox.process import Zygote
 from autograder.sandbox.student import Student
+from tests.course_kit import Course
 
 ROOT = Path(__file__).resolve().parent.parent
 Hand = Callable[..., Student]
@@ -79,3 +80,9 @@ def limit(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Limit:
 def run(student: Student, *arguments: Any, name: str = "run") -> Any:
     """What a function of gpt.py returns."""
     return student.function(name, *arguments, module="gpt")
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Course:
+    """Submissions and a gradebook, graded without torch."""
+    return Course(tmp_path, monkeypatch, capsys)

@@ -15,7 +15,7 @@ from pathlib import Path
 from autograder import lms, submission
 from autograder.lms import Place, Platform
 
-OFFICIAL: tuple[str, ...] = ()  # what `grade` is told where a grade counts
+OFFICIAL = ("--official",)  # what `grade` is told where a grade counts
 TOP = Path(__file__).resolve().parents[2]
 DEADLINE = 540.0  # s; platforms stop at 600 and take what is not finished for a zero
 
@@ -73,6 +73,6 @@ def _graded(platform: Platform, place: Place, target: Path) -> int:
 
 
 def _write(place: Place, text: str) -> None:
-    from autograder.cli import write_whole
+    from autograder.files import write_whole
 
     write_whole(place.result, text)

@@ -1,0 +1,223 @@
+"""What the commands do, with what they say: progress, results in a few lines, the pages in the end."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from autograder.course import batch, intake, people
+from autograder.course import compare as comparison
+from autograder.course.gradebook import Gradebook
+from autograder.course.pool import Conditions, local
+from autograder.course.scores import Standing, standings
+from autograder.files import BadInput
+from autograder.rubric import Rubric
+
+SHOWN = 20  # names in a line on the terminal; the page has all
+
+
+class Rate(ProgressColumn):
+    """Submissions a minute."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed * 60:.0f}/min" if task.speed else "", style="dim")
+
+
+def say(line: str) -> None:
+    """A line on standard output, in which a name is only a name."""
+    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(line)
+
+
+def tell(what: str, names: Sequence[str]) -> None:
+    """Who is meant, if anyone is."""
+    if names:
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        say(f"{len(names)} {what}: {'; '.join(names[:SHOWN])}{more}")
+
+
+@contextlib.contextmanager
+def opened(folder: Path, anonymous: bool | None, create: bool = False) -> Iterator[Gradebook]:
+    """The gradebook in ``folder``; whether names are hidden is remembered there."""
+    with Gradebook(folder, create) as book:
+        if anonymous is not None:
+            book.setting("anonymous", "yes" if anonymous else "no")
+        yield book
+
+
+@contextlib.contextmanager
+def alone(book: Gradebook) -> Iterator[None]:
+    """No two commands change the runs of a folder at the same time; a killed one is no obstacle. Raises BadInput."""
+    with (book.folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(f"{book.folder}: another command is at work there; wait for it to end") from None
+        for left in book.folder.glob("*/.autograder-*"):  # of a command that was killed while it wrote
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+def regrade(
+    book: Gradebook,
+    paths: Sequence[Path],
+    *,
+    workers: int,
+    scheduler: str | None,
+    roster: Path | None,
+    every: bool,
+    assignment: str | None,
+    seed: int | None,
+    rubric: Rubric,
+    note: str,
+    allow_lower: bool,
+) -> int:
+    """Take in, grade what is missing, settle; the exit status."""
+    from autograder.suite import PUBLIC_SECRET
+
+    conditions = Conditions(rubric, PUBLIC_SECRET if seed is None else str(seed).encode())
+    key = batch.Key.of(conditions)
+    with book.all_or_nothing():
+        for person in people.roster(roster) if roster is not None else ():
+            book.student(person, on_roster=True)
+        items = intake.take(paths, book.folder / "submissions", book.student, assignment, every)
+        run = batch.planned(book, key, items, ", ".join(map(str, paths)), note)
+    todo = batch.missing(book, key, run)
+    total = len(book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != ''", run["id"]))
+    if todo:
+        say(f"{total} submissions, {len(todo)} to grade.")
+        try:
+            with _pool(conditions, scheduler, min(workers, len(todo))) as pool, _progress("Grading", len(todo)) as done:
+                batch.work(book, key, run, pool, todo, done)
+        except KeyboardInterrupt:
+            left = len(batch.missing(book, key, run))
+            say(f"Interrupted: {total - left} of {total} are graded and kept; the same command goes on from there.")
+            return 130
+    last = batch.unchanged(book, run)
+    if last is not None and last["state"] == "current":
+        batch.dropped(book, run)
+        say(f"Nothing has changed since run {last['id']}.")
+        pages(book)
+        return 0
+    settle(book, run, allow_lower)
+    failed = book.rows(
+        "SELECT 1 FROM entry LEFT JOIN report ON report.id = report WHERE run = ? AND entry.sha256 != ''"
+        " AND (report IS NULL OR NOT gradable)",
+        run["id"],
+    )
+    if failed:
+        say(f"The grader itself failed at {len(failed)}, which have no grade; the same command tries them again.")
+    return 3 if failed else 0
+
+
+def _pool(conditions: Conditions, scheduler: str | None, workers: int) -> contextlib.AbstractContextManager[batch.Pool]:
+    """Where to grade: on this machine, or on a cluster."""
+    if scheduler is None:
+        return local(conditions, workers)
+    from autograder.course.remote import cluster
+
+    return cluster(conditions, scheduler)
+
+
+@contextlib.contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar with count, rate and time left on standard error."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    # No thread that refreshes it: graders are forked from this process, also later, when one was lost.
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=300, auto_refresh=False) as progress:
+        task = progress.add_task(what, total=total)
+        progress.refresh()
+
+        def done(count: int) -> None:
+            progress.advance(task, count)
+            progress.refresh()
+
+        yield done
+
+
+def settle(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> None:
+    """End a run: hold it back where exported scores would fall, else write the pages. Raises BadInput."""
+    fallen = batch.finish(book, run, allow_lower)
+    if fallen:
+        tell("exported scores would fall", [f"{alias} from {old:g} to {new:g}" for alias, old, new in fallen])
+        raise BadInput(
+            f"run {run['id']} is kept, but its scores do not count yet: the same command with --allow-lower lets them,"
+            f" `compare --out {book.folder}` says what changed"
+        )
+    pages(book)
+
+
+def pages(book: Gradebook) -> None:
+    """Write the reports and the page for the course, and say in a line how it stands."""
+    from autograder.course.pages import write
+
+    run = book.current()
+    if run is None:
+        return
+    path, found = write(book, run, book.anonymous)
+    mean = f", mean {found.mean:.1f}" if found.mean is not None else ""
+    say(f"Run {run['id']}: {found.students} students, {found.graded} graded{mean}. {path}")
+    for reason, count in found.reasons.most_common(SHOWN):
+        say(f"  {count} without a grade: {reason}")
+
+
+def compare(book: Gradebook, old: int | None, new: int | None) -> None:
+    """Print what changed."""
+    runs = book.rows("SELECT * FROM run WHERE state != 'open' ORDER BY id DESC LIMIT 2")
+    if old is None and len(runs) < 2:
+        raise BadInput(f"{book.folder}: only {len(runs)} finished run, so there is nothing to compare it with")
+    first, second = (book.run(old) if old is not None else runs[1], book.run(new) if new is not None else runs[0])
+    say(f"Run {first['id']} ({_about(first)}) and run {second['id']} ({_about(second)}).")
+    causes: Counter[str] = Counter()
+    changed = moved = 0
+    for one in comparison.compare(book, first, second):
+        changed += 1
+        moved += one.before != one.after
+        causes.update(one.causes)
+        name = one.student["alias"] if book.anonymous else one.student["name"]
+        say(f"\n{name}: {_score(one.before)} -> {_score(one.after)}")
+        for change in one.changes:
+            say(f"  {change.check or change.title}: {change.before} -> {change.after}  [{' or '.join(change.causes)}]")
+            if change.message and change.causes != ("rubric",):  # then nothing else was found than before
+                say(f"    {change.message}")
+    listed = ", ".join(f"{cause} {count}" for cause, count in causes.most_common())
+    say(f"\n{changed} students changed ({listed}), {moved} of them their score." if changed else "\nNothing changed.")
+
+
+def _about(run: sqlite3.Row) -> str:
+    note = f": {run['note']}" if run["note"] else ""
+    return f"{run['kind']} {run['finished'][:16].replace('T', ' ')}{note}"
+
+
+def _score(score: float | None) -> str:
+    return "no grade" if score is None else f"{score:g}"
+
+
+def standing(book: Gradebook, student: sqlite3.Row) -> Standing:
+    """How a student stands in the run that counts. Raises BadInput."""
+    run = book.current()
+    found: Iterable[Standing] = standings(book, run) if run is not None else ()
+    for one in found:
+        if one.student["id"] == student["id"]:
+            return one
+    raise BadInput(f"{student['alias']}: not in the last run; `regrade` first")
+
+
+def spelled(one: Standing) -> str:
+    """Score, and written answers where there are any."""
+    written = f", {one.written:g} for written answers" if one.written is not None else ""
+    return f"{_score(one.score)}{written}"

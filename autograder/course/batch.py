@@ -1,0 +1,224 @@
+"""A run over many submissions: what is missing or has changed is graded, each result kept as soon as it is there.
+
+A result is a file, written whole, and its verdicts are rows of the gradebook. A run that was ended in any way is taken
+up again by the same command: what has its result is not graded again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from autograder import suite
+from autograder.course import intake
+from autograder.course.gradebook import Gradebook, now
+from autograder.course.intake import Item
+from autograder.course.pool import Conditions, Graded
+from autograder.files import BadInput, write_whole
+from autograder.report import Report
+
+TRIES = 3  # for a submission whose grading ends in the loss of a process
+
+
+class Pool(Protocol):
+    """Where submissions are graded."""
+
+    chunk: int
+
+    @property
+    def ahead(self) -> int:
+        """How many tasks to have under way."""
+
+    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
+        """Grade these sources."""
+
+    def renew(self) -> None:
+        """Start over after a loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """With a submission's hash: what decides a report."""
+
+    grader: str
+    rubric: str
+    seed: str
+
+    @classmethod
+    def of(cls, conditions: Conditions) -> Key:
+        seed = hashlib.sha256(conditions.secret).hexdigest()[:12]
+        return cls(suite.grader_version(), conditions.rubric.version, seed)
+
+    def document(self, sha256: str) -> str:
+        """The file name of the report on these sources."""
+        return f"{sha256}.{self.grader.rpartition('+')[2]}.{self.rubric}.{self.seed}.json"
+
+
+def planned(book: Gradebook, key: Key, items: Iterable[Item], source: str, note: str) -> sqlite3.Row:
+    """The open run over these ``items``: one that was ended early and is the same, or a new one."""
+    wanted = [
+        (item.student, item.attempt, item.latest, item.submitted, item.partners, item.sha256, item.trouble)
+        for item in items
+    ]
+    if not wanted:
+        raise BadInput(f"{source}: no submission in it; name the folder or archive that holds them")
+    left = book.row("SELECT * FROM run WHERE state = 'open' ORDER BY id DESC LIMIT 1")
+    if left is not None and (left["grader"], left["rubric"], left["seed"]) == (key.grader, key.rubric, key.seed):
+        run = int(left["id"])
+        book.db.execute("UPDATE run SET source = ?, note = ? WHERE id = ?", (source, note or left["note"], run))
+    else:
+        cursor = book.db.execute(
+            "INSERT INTO run (kind, state, started, source, note, grader, rubric, seed)"
+            " VALUES ('regrade','open',?,?,?,?,?,?)",
+            (now(), source, note, key.grader, key.rubric, key.seed),
+        )
+        assert cursor.lastrowid is not None
+        run = cursor.lastrowid
+    # An ended run of other conditions is not taken up: what it graded stays stored, what it planned does not count.
+    book.db.execute("DELETE FROM entry WHERE run IN (SELECT id FROM run WHERE state = 'open')")
+    book.db.execute("DELETE FROM run WHERE state = 'open' AND id != ?", (run,))
+    book.db.executemany(
+        "INSERT INTO entry (run, student, attempt, latest, submitted, partners, sha256, trouble)"
+        " VALUES (?,?,?,?,?,?,?,?)",
+        [(run, *row) for row in wanted],
+    )
+    found = book.row("SELECT * FROM run WHERE id = ?", run)
+    assert found is not None
+    return found
+
+
+def missing(book: Gradebook, key: Key, run: sqlite3.Row) -> list[str]:
+    """The hashes without a report, after taking in results that were written but not entered."""
+    todo = []
+    for row in book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != '' ORDER BY sha256", run["id"]):
+        sha256 = row["sha256"]
+        found = book.stored(sha256, key.grader, key.rubric, key.seed)
+        path = book.folder / "results" / key.document(sha256)
+        if found is None and path.is_file():
+            with contextlib.suppress(ValueError), book.all_or_nothing():  # what is no report is graded anew
+                book.keep(Report.model_validate_json(path.read_bytes()), path.name)
+            found = book.stored(sha256, key.grader, key.rubric, key.seed)
+        if found is not None and found["gradable"] and path.is_file():
+            with book.all_or_nothing():
+                _enter(book, run, sha256, int(found["id"]), "")
+        else:
+            todo.append(sha256)
+    return todo
+
+
+def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str], done: Callable[[int], None]) -> None:
+    """Have ``todo`` graded. ``done`` is told how many more have their result."""
+    store = book.folder / "submissions"
+    left = [
+        [(sha, intake.stored(store, sha)) for sha in todo[i : i + pool.chunk]] for i in range(0, len(todo), pool.chunk)
+    ]
+    left.reverse()
+    running: dict[Future[list[Graded]], list[tuple[str, Path]]] = {}
+    tries: Counter[str] = Counter()
+    while left or running:
+        lost: Exception | None = None
+        while left and len(running) < pool.ahead and lost is None:
+            try:
+                running[pool.submit(left[-1])] = left[-1]
+                left.pop()
+            except Exception as error:
+                lost = error
+        ended, _ = wait(running, return_when=FIRST_COMPLETED)
+        again = []
+        for future in ended:
+            chunk = running.pop(future)
+            try:
+                answers = future.result()
+            except Exception as error:  # whatever it is, it is the grader's fault, and the others go on
+                lost = error
+                again.append(chunk)
+                continue
+            for answer in answers:
+                _keep(book, key, run, answer)
+            done(len(chunk))
+        if lost is None:
+            continue
+        # Whatever was under way when a process was lost is graded again; what lost it too often is not.
+        tries.update(sha for chunk in again for sha, _ in chunk)
+        again += running.values()
+        running.clear()
+        pool.renew()
+        for chunk in again:
+            for sha, path in chunk:
+                if tries[sha] < TRIES:
+                    left.append([(sha, path)])
+                else:
+                    _keep(
+                        book, key, run, Graded(sha, trouble=f"the grader's processes were lost {TRIES} times: {lost}")
+                    )
+                    done(1)
+
+
+def _keep(book: Gradebook, key: Key, run: sqlite3.Row, answer: Graded) -> None:
+    """One result, for good: the file first, then the rows that speak of it."""
+    if not answer.document:
+        with book.all_or_nothing():
+            _enter(book, run, answer.sha256, None, answer.trouble)
+        return
+    name = key.document(answer.sha256)
+    write_whole(book.folder / "results" / name, answer.document)
+    with book.all_or_nothing():
+        _enter(book, run, answer.sha256, book.keep(Report.model_validate_json(answer.document), name), "")
+
+
+def _enter(book: Gradebook, run: sqlite3.Row, sha256: str, report: int | None, trouble: str) -> None:
+    book.db.execute(
+        "UPDATE entry SET report = ?, trouble = ? WHERE run = ? AND sha256 = ?", (report, trouble, run["id"], sha256)
+    )
+
+
+# --- the end of a run -------------------------------------------------------------------------------------------------
+
+
+def finish(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> list[tuple[str, float, float]]:
+    """Make ``run`` the one that counts. Where exported scores would fall, it is held back, and they are returned.
+
+    Each as (alias, exported score, score now).
+    """
+    from autograder.course.scores import standings
+
+    fallen = []
+    for standing in standings(book, run):
+        before = book.row(
+            "SELECT score FROM exported WHERE student = ? ORDER BY export DESC LIMIT 1", standing.student["id"]
+        )
+        # No grade at all is no lower grade: it is never exported.
+        if before is not None and standing.score is not None and standing.score < before["score"]:
+            fallen.append((str(standing.student["alias"]), float(before["score"]), standing.score))
+    state = "held" if fallen and not allow_lower else "current"
+    with book.all_or_nothing():
+        book.db.execute("UPDATE run SET state = ?, finished = ? WHERE id = ?", (state, now(), run["id"]))
+        if fallen and allow_lower:
+            book.event(f"run {run['id']}: {len(fallen)} exported scores fell, allowed with --allow-lower")
+    return fallen if state == "held" else []
+
+
+def unchanged(book: Gradebook, run: sqlite3.Row) -> sqlite3.Row | None:
+    """The last run that is over, where ``run`` says exactly the same as it."""
+    last = book.row("SELECT * FROM run WHERE state != 'open' AND id < ? ORDER BY id DESC LIMIT 1", run["id"])
+    if last is None:
+        return None
+    facts = "SELECT student, attempt, latest, submitted, partners, sha256, trouble, report FROM entry WHERE run = ?"
+    same = [tuple(row) for row in book.rows(f"{facts} ORDER BY student, attempt", last["id"])] == [
+        tuple(row) for row in book.rows(f"{facts} ORDER BY student, attempt", run["id"])
+    ]
+    return last if same else None
+
+
+def dropped(book: Gradebook, run: sqlite3.Row) -> None:
+    """Forget a run that says nothing new."""
+    with book.all_or_nothing():
+        book.db.execute("DELETE FROM entry WHERE run = ?", (run["id"],))
+        book.db.execute("DELETE FROM run WHERE id = ?", (run["id"],))

@@ -1,0 +1,186 @@
+"""The commands for a course: regrade, override, compare, rescore, export, forget. Each imports what it needs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autograder.files import BadInput
+
+if TYPE_CHECKING:
+    from autograder.rubric import Rubric
+
+course = typer.Typer()
+
+Out = Annotated[Path, typer.Option(help="the folder of the gradebook and the reports", show_default=False)]
+Anonymous = Annotated[
+    bool | None,
+    typer.Option(
+        "--anonymous/--names", help="hide the names in everything that is read; remembered", show_default=False
+    ),
+]
+Note = Annotated[str, typer.Option(help="why, for the record", show_default=False)]
+RubricFile = Annotated[Path | None, typer.Option(help="another rubric than the package's", show_default=False)]
+AllowLower = Annotated[bool, typer.Option(help="let scores fall that were exported")]
+
+
+@course.command()
+def regrade(
+    paths: Annotated[
+        list[Path], typer.Argument(help="a folder of submissions or a platform's export", show_default=False)
+    ],
+    out: Out,
+    workers: Annotated[int, typer.Option(help="graders at the same time; 0: one for each core", min=0)] = 0,
+    scheduler: Annotated[str | None, typer.Option(help="grade on the Dask cluster at this address")] = None,
+    roster: Annotated[Path | None, typer.Option(help="a CSV file that says who belongs to the course")] = None,
+    attempts: Annotated[str, typer.Option(help="latest, or all")] = "latest",
+    assignment: Annotated[str | None, typer.Option(help="which one, in nbgrader's submitted/")] = None,
+    seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
+    rubric: RubricFile = None,
+    note: Note = "",
+    anonymous: Anonymous = None,
+    allow_lower: AllowLower = False,
+) -> None:
+    """Grade many submissions; again, only what is missing or has changed."""
+    from autograder.course import actions
+
+    if attempts not in ("latest", "all"):
+        raise BadInput(f"--attempts {attempts}: latest or all")
+    with actions.opened(out, anonymous, create=True) as book, actions.alone(book):
+        status = actions.regrade(
+            book,
+            paths,
+            workers=workers or _cores(),
+            scheduler=scheduler,
+            roster=roster,
+            every=attempts == "all",
+            assignment=assignment,
+            seed=seed,
+            rubric=_rubric(rubric),
+            note=note,
+            allow_lower=allow_lower,
+        )
+    if status:
+        raise SystemExit(status)
+
+
+@course.command()
+def override(
+    student: Annotated[str, typer.Argument(help="a name, number, e-mail address or alias", show_default=False)],
+    check: Annotated[str, typer.Argument(help="a check, written.N for a written answer, or total", show_default=False)],
+    points: Annotated[float | None, typer.Argument(help="the points it gets", show_default=False)] = None,
+    *,
+    reason: Annotated[str, typer.Option(help="why; the student reads it", show_default=False)],
+    out: Out,
+    take_back: Annotated[bool, typer.Option(help="let what was graded hold again")] = False,
+    anonymous: Anonymous = None,
+) -> None:
+    """Set points by hand. They hold for every later run, until they are set anew or taken back."""
+    from autograder.course import actions, scores
+
+    if (points is None) != take_back:
+        raise BadInput("override: either POINTS or --take-back")
+    with actions.opened(out, anonymous) as book:
+        found = book.named(student)
+        before = actions.standing(book, found)
+        scores.override(book, found["id"], check, points, reason)
+        after = actions.standing(book, found)
+        actions.say(f"{after.shown(book.anonymous)}: {actions.spelled(before)} before, {actions.spelled(after)} now.")
+        actions.pages(book)
+
+
+@course.command()
+def compare(
+    old: Annotated[
+        int | None, typer.Argument(help="a run; without, the one before the last", show_default=False)
+    ] = None,
+    new: Annotated[int | None, typer.Argument(help="a later run; without, the last", show_default=False)] = None,
+    *,
+    out: Out,
+    anonymous: Anonymous = None,
+) -> None:
+    """Say per student and check what changed between two runs, and what caused it."""
+    from autograder.course import actions
+
+    with actions.opened(out, anonymous) as book:
+        actions.compare(book, old, new)
+
+
+@course.command()
+def rescore(
+    out: Out,
+    rubric: RubricFile = None,
+    note: Note = "",
+    anonymous: Anonymous = None,
+    allow_lower: AllowLower = False,
+) -> None:
+    """Apply a changed rubric to the stored verdicts; nothing is graded."""
+    from autograder.course import actions
+    from autograder.course.rescore import rescore
+
+    with actions.opened(out, anonymous) as book, actions.alone(book):
+        actions.settle(book, rescore(book, _rubric(rubric), note), allow_lower)
+
+
+@course.command()
+def export(
+    form: Annotated[str, typer.Argument(metavar="FORMAT", help="csv, canvas, moodle or nbgrader", show_default=False)],
+    to: Annotated[Path, typer.Option(help="the file to write", show_default=False)],
+    out: Out,
+    sheet: Annotated[Path | None, typer.Option(help="the gradebook as downloaded from Canvas or Moodle")] = None,
+    column: Annotated[str | None, typer.Option(help="the column to fill, where there are several")] = None,
+    scale: Annotated[bool, typer.Option(help="scale to the points that the platform gives")] = False,
+    anonymous: Anonymous = None,
+) -> None:
+    """Write the scores for a learning platform. Who has no grade gets none there either."""
+    from autograder.course import actions
+    from autograder.course.export import FORMATS
+    from autograder.course.export import export as write
+
+    if form not in FORMATS:
+        raise BadInput(f"{form}: one of {', '.join(FORMATS)}")
+    with actions.opened(out, anonymous) as book:
+        if book.anonymous and form != "csv":
+            raise BadInput(f"{form}: platforms need names, and they are hidden here; --names shows them")
+        filled = write(book, form, to, sheet, column, scale, book.anonymous)
+        actions.say(f"{to}: {len(filled.scores)} scores.")
+        actions.tell("without a score", filled.without)
+        actions.tell("graded, but not in the sheet", filled.strangers)
+
+
+@course.command()
+def forget(
+    student: Annotated[str, typer.Argument(help="a name, number, e-mail address or alias", show_default=False)],
+    out: Out,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
+) -> None:
+    """Delete everything kept about a student: names, sources, verdicts, reports, overrides."""
+    from autograder.course import actions
+    from autograder.course.forget import forget
+
+    with actions.opened(out, None) as book, actions.alone(book):
+        found = book.named(student)
+        if not yes:
+            typer.confirm(f"Delete all that is kept about {found['name']}? It cannot be undone.", abort=True)
+        kept = forget(book, found)
+        actions.say("Deleted. Exports written earlier, and the archive it came from, are not touched: delete them too.")
+        if kept:
+            actions.say(f"Its sources are kept, since {kept} others handed in the same.")
+        actions.pages(book)
+
+
+def _cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _rubric(path: Path | None) -> Rubric:
+    from autograder import rubric
+
+    try:
+        return rubric.load(path) if path is not None else rubric.load()
+    except rubric.RubricError as error:
+        raise BadInput(str(error)) from None

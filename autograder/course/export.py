@@ -1,0 +1,174 @@
+"""Scores into the files that learning platforms import. A sheet is filled, never invented; no grade stays no grade."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.course import people, sheets, validate
+from autograder.course.gradebook import Gradebook, now
+from autograder.course.scores import Standing, standings
+from autograder.course.sheets import Sheet
+from autograder.files import BadInput, write_whole
+
+FORMATS = ("csv", "canvas", "moodle", "nbgrader")
+NUMBERED = re.compile(r".+ \(\d+\)")  # how Canvas names the column of an assignment
+
+
+@dataclass(slots=True)
+class Filled:
+    """A sheet with scores, who of it has none, and who of the gradebook is not in it."""
+
+    sheet: Sheet
+    scores: dict[int, float] = field(default_factory=dict)
+    without: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+
+
+def plain(found: list[Standing], anonymous: bool) -> Filled:
+    """One row per student: who, score, points by criterion, written answers, why there is none."""
+    criteria = list(dict.fromkeys(v.criterion for one in found for v in one.verdicts if v.criterion not in one.extra))
+    header = ["student", "name", "score", "max_score", "bonus", "written", *criteria, "no_grade_because", "set_by_hand"]
+    filled = Filled(Sheet(header, []))
+    for one in found:
+        points = {name: sum(v.score for v in one.verdicts if v.criterion == name) for name in criteria}
+        row: list[object] = [one.student["alias"], one.shown(anonymous)]
+        row += [one.score, one.max_score, one.bonus] if one.score is not None else ["", "", ""]
+        row += [one.written if one.written is not None else ""]
+        row += [points[name] if one.verdicts and one.score is not None else "" for name in criteria]
+        row += [one.trouble, "; ".join(f"{what}: {by.reason}" for what, by in one.by_hand.items())]
+        filled.sheet.rows.append([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row])
+        count(filled, one, one.shown(anonymous))
+    return filled
+
+
+def canvas(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | None, scale: bool) -> Filled:
+    """A downloaded Canvas gradebook with one assignment's column filled; other assignments are left out."""
+    header = sheet.header
+    if len(header) < 4 or "Student" not in header[0] or "ID" not in header[1] or "Section" not in header:
+        raise BadInput("--sheet: no Canvas gradebook (Student, ID, ..., Section, assignments); export it from Grades")
+    section = header.index("Section")
+    choices = [name for name in header[section + 1 :] if NUMBERED.fullmatch(name)]
+    name = _chosen(column, choices, header)
+    at = header.index(name)
+    info = list(range(section + 1))
+    kept = Sheet([header[n] for n in info] + [name], [], sheet.delimiter)
+    filled = Filled(kept)
+    mine = {one.student["id"]: one for one in found}
+    factor = 1.0
+    for row in (row + [""] * (len(header) - len(row)) for row in sheet.rows):
+        cells = [row[n] for n in info] + [row[at]]
+        if "Points Possible" in row[0]:
+            factor = _factor(row[at], found, scale)
+        elif (who := people.listed(row[: section + 1], header[: section + 1])) is not None:
+            cells[-1] = _score(book, filled, mine, who, factor) or row[at]
+        kept.rows.append(cells)
+    filled.strangers = [one.shown(False) for one in mine.values() if one.score is not None]
+    return filled
+
+
+def moodle(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | None, scale: bool) -> Filled:
+    """The grading worksheet of a Moodle assignment, filled."""
+    header = sheet.header
+    absent = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name not in header]
+    if absent:
+        raise BadInput(f"--sheet: no column {', '.join(absent)}; download the grading worksheet with Moodle in English")
+    at = header.index(_chosen(column, ["Grade"], header))
+    most = header.index("Maximum Grade") if "Maximum Grade" in header else None
+    filled = Filled(Sheet(header, [], sheet.delimiter))
+    mine = {one.student["id"]: one for one in found}
+    for row in (row + [""] * (len(header) - len(row)) for row in sheet.rows):
+        cells = list(row)
+        who = people.listed(row, header)
+        if who is not None:
+            factor = _factor(row[most], found, scale) if most is not None else 1.0
+            cells[at] = _score(book, filled, mine, who, factor) or row[at]
+        filled.sheet.rows.append(cells)
+    filled.strangers = [one.shown(False) for one in mine.values() if one.score is not None]
+    return filled
+
+
+def _chosen(column: str | None, choices: list[str], header: list[str]) -> str:
+    if column is not None and column not in header:
+        raise BadInput(f"--column {column}: not in the sheet; there are {', '.join(choices)}")
+    if column is None and len(choices) != 1:
+        raise BadInput(f"--column: which assignment? There are {', '.join(choices) or 'none'}")
+    return column if column is not None else choices[0]
+
+
+def _factor(possible: str, found: list[Standing], scale: bool) -> float:
+    """By what scores are multiplied so that full marks are what the platform takes for them. Raises BadInput."""
+    try:
+        points = float(possible.strip().replace(",", "."))
+    except ValueError:
+        return 1.0
+    most = max((one.max_score for one in found), default=0.0)
+    if not most or points == most:
+        return 1.0
+    if not scale:
+        raise BadInput(f"the sheet gives {points:g} points, the rubric {most:g}; change one, or --scale the scores")
+    return points / most
+
+
+def _score(book: Gradebook, filled: Filled, mine: dict[int, Standing], who: people.Person, factor: float) -> str:
+    """The score of the student that a row is about, who then is no stranger to the sheet."""
+    number = book.recognised(who)
+    one = mine.pop(number, None) if number is not None else None
+    if one is None:
+        filled.without.append(f"{who.shown} (not handed in)")
+        return ""
+    count(filled, one, who.shown)
+    return "" if one.score is None else f"{round(one.score * factor, 2):g}"
+
+
+def count(filled: Filled, one: Standing, name: str) -> None:
+    """Note the score of a student, or that there is none."""
+    if one.score is None:
+        filled.without.append(f"{name} ({one.trouble})")
+    else:
+        filled.scores[one.student["id"]] = one.score
+
+
+def export(
+    book: Gradebook,
+    form: str,
+    target: Path,
+    sheet: Path | None = None,
+    column: str | None = None,
+    scale: bool = False,
+    anonymous: bool = False,
+) -> Filled:
+    """Write the scores that count into ``target`` and keep a record of it. Raises BadInput."""
+    run = book.current()
+    if run is None:
+        raise BadInput(f"{book.folder}: no finished run yet; `regrade` first")
+    found = list(standings(book, run))
+    if form in ("canvas", "moodle") and sheet is None:
+        raise BadInput(f"{form}: --sheet is missing; download the gradebook there, it is filled and not invented")
+    if form == "nbgrader":
+        from autograder.course import nbgrader
+
+        filled = nbgrader.fill(book, found, target)
+    elif form == "csv":
+        filled = plain(found, anonymous)
+    else:
+        assert sheet is not None
+        fill = canvas if form == "canvas" else moodle
+        filled = fill(book, found, sheets.read(sheet), column, scale)
+    if form != "nbgrader":
+        text = filled.sheet.text()
+        problems = validate.CHECKS[form](sheets.parse(text, str(target)))
+        if problems:
+            raise BadInput(f"{target}: {form} would not take it: {problems[0]}")
+        # Spreadsheets take a file without the mark for one in another encoding.
+        write_whole(target, ("\ufeff" if form == "csv" else "") + text)
+    with book.all_or_nothing():
+        cursor = book.db.execute(
+            "INSERT INTO export (at, format, target, run) VALUES (?,?,?,?)", (now(), form, str(target), run["id"])
+        )
+        book.db.executemany(
+            "INSERT INTO exported VALUES (?,?,?)",
+            [(cursor.lastrowid, who, score) for who, score in filled.scores.items()],
+        )
+    return filled

@@ -1,0 +1,189 @@
+"""What platforms let one download, sorted by student: a list of Handed, in whichever layout the export has."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.course.people import Person, line, person
+from autograder.course.tree import Entry, Unreadable, entries, unwrapped
+from autograder.files import BadInput
+
+METADATA = "submission_metadata.yml"
+MAX_METADATA = 64 << 20  # bytes: Gradescope repeats every result in it
+CANVAS = re.compile(r"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)", re.DOTALL)
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_?(?P<file>.*)", re.DOTALL)
+AGAIN = re.compile(r"-\d+(?=\.\w+$)")  # Canvas counts uploads of the same name: gpt-1.py
+ATTEMPT = re.compile(r"(?:attempt|try|version|v|submission)?[-_ ]?(\d+)|\d{4}-\d\d-\d\d.*", re.IGNORECASE)
+ASIDE = {".csv", ".yml", ".yaml", ".md", ".sqlite", ".db", ".html", ".log"}  # beside the submissions, never one
+CODE = {".py", ".ipynb", ".zip"}
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """One submission of an export. A group has several people, an attempt is ordered by ``order``."""
+
+    people: tuple[Person, ...]
+    files: tuple[Entry, ...]
+    order: str = ""
+    submitted: str = ""
+    alone: bool = False  # a single file under any name is the gpt.py, since the platform chose the name
+
+
+def read(path: Path, assignment: str | None = None) -> tuple[str, list[Handed]]:
+    """The layout of the export at ``path`` and its submissions. Raises BadInput."""
+    if path.suffix.lower() == ".py":
+        raise BadInput(f"{path}: a single file; `grade` grades it, this command takes a folder or an archive of many")
+    found = entries(path)
+    if not found:
+        raise BadInput(f"{path}: nothing in it; name the folder or archive that holds the submissions")
+    if any(len(entry.parts) == 1 and entry.name.lower() == "gpt.py" for entry in found):
+        raise BadInput(
+            f"{path}: one submission; `grade` grades it, this command takes the folder that holds all of them"
+        )
+    submitted = _grouped(found).get(("submitted",), found if path.name == "submitted" else [])
+    if any(len(entry.parts) > 2 for entry in submitted):
+        return "nbgrader", _nbgrader(path, submitted, assignment)
+    found = unwrapped(found) if path.is_file() else found
+    metadata = [entry for entry in found if entry.name == METADATA and len(entry.parts) <= 2]
+    if metadata:
+        return "gradescope", _gradescope(path, found, metadata[0])
+    layouts: tuple[tuple[str, re.Pattern[str], Callable[[list[Entry]], list[Handed]]], ...] = (
+        ("moodle", MOODLE, _moodle),
+        ("canvas", CANVAS, _canvas),
+    )
+    tops = {entry.parts[0] for entry in found}
+    for name, pattern, layout in layouts:
+        if 2 * sum(pattern.fullmatch(top) is not None for top in tops) > len(tops):
+            return name, layout(found)
+    return "folder", _folder(found)
+
+
+def _grouped(found: list[Entry], depth: int = 1) -> dict[tuple[str, ...], list[Entry]]:
+    """Files by their first folders, which are taken off their names."""
+    groups: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
+    for entry in found:
+        if len(entry.parts) > depth:
+            groups[entry.parts[:depth]].append(Entry(entry.parts[depth:], entry.read, entry.link))
+    return dict(groups)
+
+
+def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Handed]:
+    """``submission_<id>/`` folders, and who each belongs to in a YAML file."""
+    import yaml
+
+    # Plain scalars, lists and maps: no tag of the file makes an object.
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        facts = yaml.load(metadata.read(MAX_METADATA).decode("utf-8", "replace"), loader)
+    except (yaml.YAMLError, Unreadable, RecursionError) as error:
+        raise BadInput(f"{path}: {METADATA} cannot be read ({line(str(error))}); download the export again") from None
+    if not isinstance(facts, dict):
+        raise BadInput(f"{path}: {METADATA} lists no submissions; download the export again")
+    groups = {key[-1]: files for key, files in _grouped(found, len(metadata.parts)).items()}
+    handed = []
+    for folder in sorted(set(groups) | set(map(str, facts))):
+        entry = facts.get(folder)
+        entry = entry if isinstance(entry, dict) else {}
+        submitters = entry.get(":submitters")
+        people = [
+            person(_text(who, ":name"), sid=_text(who, ":sid"), email=_text(who, ":email"))
+            for who in (submitters if isinstance(submitters, list) else [])
+            if isinstance(who, dict)
+        ]
+        when = _text(entry, ":created_at")
+        handed.append(
+            Handed(tuple(people) or (person("", label=folder),), tuple(groups.get(folder, [])), when or folder, when)
+        )
+    return handed
+
+
+def _text(facts: dict[Any, Any], key: str) -> str:
+    value = facts.get(key)
+    return "" if value is None or isinstance(value, (dict, list)) else str(value)
+
+
+def _canvas(found: list[Entry]) -> list[Handed]:
+    """Flat files: ``janedoe_LATE_<user>_<submission>_gpt-1.py``."""
+    groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
+    strangers = []
+    for entry in found:
+        match = CANVAS.fullmatch(entry.parts[0])
+        if match is None:
+            strangers.append(entry)
+            continue
+        name = AGAIN.sub("", match["file"])
+        groups[match["name"], match["user"]].append(Entry((name, *entry.parts[1:]), entry.read, entry.link))
+    handed = [
+        Handed((person(name, canvas=user),), tuple(files), alone=True) for (name, user), files in sorted(groups.items())
+    ]
+    return handed + _folder(strangers)
+
+
+def _moodle(found: list[Entry]) -> list[Handed]:
+    """Folders or flat files: ``Jane Doe_<participant>_assignsubmission_file_/gpt.py``."""
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    strangers = []
+    for entry in found:
+        match = MOODLE.fullmatch(entry.parts[0])
+        if match is None:
+            strangers.append(entry)
+            continue
+        files = groups.setdefault((match["name"], match["id"]), [])
+        if match["plugin"] == "file":  # others are texts typed into a form
+            parts = entry.parts[1:] if len(entry.parts) > 1 else (match["file"] or entry.name,)
+            files.append(Entry(parts, entry.read, entry.link))
+    handed = [
+        Handed((person(name, moodle=number),), tuple(files), alone=True)
+        for (name, number), files in sorted(groups.items())
+    ]
+    return handed + _folder(strangers)
+
+
+def _nbgrader(path: Path, found: list[Entry], assignment: str | None) -> list[Handed]:
+    """``submitted/<student>/<assignment>/``, with the time in timestamp.txt."""
+    groups = _grouped(found, 2)
+    names = sorted({name for _, name in groups})
+    if assignment is None and len(names) > 1:
+        raise BadInput(f"{path}: several assignments; choose one with --assignment: {', '.join(map(line, names))}")
+    if assignment is not None and assignment not in names:
+        raise BadInput(f"{path}: no assignment {assignment}; there are {', '.join(map(line, names))}")
+    handed = []
+    for (student, name), files in sorted(groups.items()):
+        if assignment in (None, name):
+            when = ""
+            for stamp in (entry for entry in files if entry.parts == ("timestamp.txt",)):
+                try:
+                    when = line(stamp.read(100).decode("utf-8", "replace"))
+                except Unreadable:
+                    continue
+            handed.append(Handed((person(student, login=student),), tuple(files), when, when))
+    return handed
+
+
+def _folder(found: list[Entry]) -> list[Handed]:
+    """A folder, zip file or Python file per student; a student's folder may hold one folder per attempt."""
+    handed = []
+    for entry in found:
+        if len(entry.parts) == 1 and entry.suffix not in ASIDE:
+            stem = entry.name[: -len(entry.suffix)] if entry.suffix in CODE else entry.name
+            handed.append(Handed((person(stem, label=stem),), (entry,), alone=True))
+    for (student,), files in _grouped(found).items():
+        who = (person(student, label=student),)
+        attempts = _grouped(files)
+        tops = [entry for entry in files if len(entry.parts) == 1 and entry.suffix in CODE]
+        if attempts and not tops and all(ATTEMPT.fullmatch(name) for (name,) in attempts):
+            for (name,), inside in attempts.items():
+                handed.append(Handed(who, tuple(inside), _natural(name), name))
+        else:
+            handed.append(Handed(who, tuple(files)))
+    return handed
+
+
+def _natural(name: str) -> str:
+    """``name`` with its numbers filled up, so that attempt 10 comes after attempt 9."""
+    return re.sub(r"\d+", lambda number: number[0].zfill(12), name)

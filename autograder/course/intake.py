@@ -1,0 +1,116 @@
+"""From exports to a list of what is to be graded; the sources themselves are kept, named by their content."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder import submission
+from autograder.course import exports
+from autograder.course.exports import CODE, Handed
+from autograder.course.people import Person, line
+from autograder.course.tree import Entry, Unreadable, packed
+from autograder.files import write_whole
+from autograder.submission import MAX_FILE, MAX_ZIP, BadSubmission, Submission
+
+MAX_FILES = 500  # of one submission
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One person's attempt: the hash of its sources, or why they cannot be graded."""
+
+    student: int
+    attempt: int  # counted from 1, per student
+    latest: bool
+    submitted: str
+    sha256: str
+    trouble: str = ""
+    partners: int = 0  # how many others handed in the same as a group
+
+
+def take(
+    paths: Iterable[Path],
+    store: Path,
+    known: Callable[[Person], int],
+    assignment: str | None = None,
+    every: bool = False,
+) -> Iterator[Item]:
+    """The submissions of all exports, their sources in ``store``; only the latest attempts unless ``every``.
+
+    ``known`` gives the number of a student. Raises BadInput.
+    """
+    attempts: dict[int, list[tuple[str, int, Handed]]] = defaultdict(list)
+    for number, path in enumerate(paths):
+        for handed in exports.read(path, assignment)[1]:
+            for student in dict.fromkeys(map(known, handed.people)):
+                attempts[student].append((handed.order, number, handed))
+    for student, mine in attempts.items():
+        mine.sort(key=lambda attempt: attempt[:2])
+        for count, (_, _, handed) in enumerate(mine, 1):
+            latest = count == len(mine)
+            if latest or every:
+                sha256, trouble = _stored(handed, store)
+                yield Item(student, count, latest, handed.submitted, sha256, trouble, len(handed.people) - 1)
+
+
+def _stored(handed: Handed, store: Path) -> tuple[str, str]:
+    """(hash, trouble): one of the two is empty."""
+    try:
+        found = _opened(handed)
+    except (BadSubmission, Unreadable) as error:
+        return "", str(error)
+    path = stored(store, found.sha256)
+    if not path.exists():
+        write_whole(path, archived(found))
+    return found.sha256, ""
+
+
+def stored(store: Path, sha256: str) -> Path:
+    """Where the sources with this hash are."""
+    return store / f"{sha256}.zip"
+
+
+def archived(found: Submission) -> bytes:
+    """The files that were handed in and count, as the same bytes each time."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(found.handed_in):
+            archive.writestr(zipfile.ZipInfo(name), found.files[name], zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _opened(handed: Handed) -> Submission:
+    """The submission, read as `grade` reads a single one. Raises BadSubmission or Unreadable."""
+    files = [entry for entry in handed.files if entry.suffix in CODE and len(entry.parts) <= 2]
+    if not handed.files:
+        raise BadSubmission("nothing was handed in; ask for gpt.py")
+    if len(files) > MAX_FILES:
+        raise BadSubmission(f"{len(files)} files, at most {MAX_FILES} are looked at; leave out the rest")
+    zips = [entry for entry in files if entry.suffix == ".zip"]
+    if not files and handed.alone and len(handed.files) == 1:
+        raise BadSubmission(
+            f"{handed.files[0].suffix or 'a file without suffix'}: neither a folder nor a .py or .zip file"
+        )
+    single = len(files) == 1 and (handed.alone or files == zips)
+    chosen = files if single else [entry for entry in files if entry not in zips]
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
+        # The name is ours: those of the export appear inside of a zip file only, as data.
+        suffix = chosen[0].suffix if single else ".zip"
+        path = Path(folder) / f"submission{suffix}"
+        path.write_bytes(_bytes(chosen[0]) if single else packed(chosen))
+        try:
+            return submission.read(path)
+        except BadSubmission as error:
+            raise BadSubmission(str(error).replace(f"{path}", "submission").replace(folder, "")) from None
+
+
+def _bytes(entry: Entry) -> bytes:
+    if entry.link:
+        raise Unreadable(f"{line(entry.name)}: a link, which is not followed; ask for the file itself")
+    return entry.read(MAX_ZIP if entry.suffix == ".zip" else MAX_FILE)

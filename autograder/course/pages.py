@@ -1,0 +1,142 @@
+"""What people read in a folder of results: a report for each student, and one page for whoever marks the course."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import sqlite3
+import sys
+from base64 import b64encode
+from dataclasses import dataclass
+from pathlib import Path
+
+from markupsafe import Markup
+
+from autograder.course.gradebook import Gradebook
+from autograder.course.items import Analysis
+from autograder.course.people import ordered
+from autograder.course.scores import Standing, laid_over, standings
+from autograder.files import BadInput, write_whole
+from autograder.render import html, markdown
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table: only what stands there, so that a large course needs little memory."""
+
+    name: str
+    key: str  # by which a command finds the student
+    link: str
+    latest: bool
+    score: float | None
+    bonus: float
+    written: float | None
+    trouble: str
+    graded: bool
+    by_hand: bool
+    lost: tuple[str, ...]
+    lost_on_top: tuple[str, ...]
+    mistakes: tuple[str, ...]
+    also: tuple[str, ...]
+
+
+def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Analysis]:
+    """All pages of ``run``; reports that would come out the same are left alone. The course's page, and its figures."""
+    rows, analysis = [], Analysis()
+    for standing in standings(book, run, every=True):
+        link = ""
+        if standing.counts:
+            analysis.add(standing, standing.shown(anonymous))
+            if standing.verdicts:
+                _report(book, standing, anonymous)
+                link = f"reports/{standing.student['alias']}.html"
+        rows.append(_row(book, standing, anonymous, link))
+    rows.sort(key=lambda row: (ordered(row.name), row.key))
+    path = book.folder / "index.html"
+    script = (html.TEMPLATES / "course.js").read_text("utf-8")
+    page = html.environment().get_template("course.html").render(
+        run=run,
+        rows=rows,
+        analysis=analysis,
+        anonymous=anonymous,
+        out=shlex.quote(str(book.folder)),
+        quote=shlex.quote,
+        script=Markup(script),
+        script_hash=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    )  # fmt: skip
+    write_whole(path, page)
+    return path, analysis
+
+
+def _report(book: Gradebook, standing: Standing, anonymous: bool) -> None:
+    """The student's own report, as a page and as text, unless it is there already."""
+    student, entry = standing.student, standing.entry
+    assert entry is not None
+    found = book.row("SELECT document, graded FROM report WHERE id = ?", entry["report"])
+    assert found is not None
+    name = standing.shown(anonymous)
+    by_hand = {what: one.reason for what, one in standing.by_hand.items()}
+    also = {}
+    if (written := standing.written) is not None:
+        also["Written answers"] = f"{written:g} points, beside the score"
+    if "total" in by_hand:
+        also["Score set by hand"] = by_hand["total"]
+    made_of = hashlib.sha256(
+        json.dumps(
+            [name, found["document"], found["graded"], by_hand, also, standing.score, _templates()], default=str
+        ).encode()
+    ).hexdigest()
+    target = book.folder / "reports" / student["alias"]
+    before = book.row("SELECT made_of FROM page WHERE student = ?", student["id"])
+    if before is not None and before["made_of"] == made_of and target.with_suffix(".html").is_file():
+        return
+    report = laid_over(book.document(found["document"]), standing)
+    for suffix, text in ((".html", html.render), (".md", markdown.render)):
+        write_whole(target.with_suffix(suffix), text(report, name, by_hand, also))
+    book.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?)", (student["id"], made_of))
+
+
+def _templates() -> str:
+    """What the pages look like, so that a change of it renews them."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(html.TEMPLATES.iterdir()))).hexdigest()
+
+
+def _row(book: Gradebook, standing: Standing, anonymous: bool, link: str) -> Row:
+    entry = standing.entry
+    also = []
+    if entry is not None and entry["partners"]:
+        also.append(f"group of {entry['partners'] + 1}")
+    if entry is not None and not standing.counts:
+        also.append(f"attempt {entry['attempt']}, an earlier one")
+    elif entry is not None and entry["attempt"] > 1:
+        also.append(f"attempt {entry['attempt']}")
+    also += [f"{what} set by hand: {one.reason}" for what, one in standing.by_hand.items()]
+    lost = {verdict.id for verdict in standing.lost}
+    return Row(
+        name=standing.shown(anonymous),
+        key=_key(book, standing.student, anonymous),
+        link=link,
+        latest=standing.counts,
+        score=standing.score,
+        bonus=standing.bonus,
+        written=standing.written,
+        trouble=standing.trouble,
+        graded=bool(standing.verdicts),
+        by_hand=bool(standing.by_hand),
+        lost=tuple(sys.intern(v.id) for v in standing.verdicts if v.id in lost),
+        lost_on_top=tuple(sys.intern(v.id) for v in standing.verdicts if v.status != "passed" and v.id not in lost),
+        mistakes=tuple(dict.fromkeys(sys.intern(one.mistake) for v in standing.verdicts for one in v.diagnosis)),
+        also=tuple(also),
+    )
+
+
+def _key(book: Gradebook, student: sqlite3.Row, anonymous: bool) -> str:
+    """The shortest sure way to name a student in a command."""
+    if not anonymous:
+        try:
+            if book.named(student["name"])["id"] == student["id"]:
+                return str(student["name"])
+        except BadInput:
+            pass  # another student has the same name
+    return str(student["alias"])

@@ -1,0 +1,97 @@
+"""Who handed in: the names and numbers by which platforms and rosters know a student."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.course import sheets
+from autograder.files import BadInput
+from autograder.sandbox.wire import clean
+
+# Header cells, lower case, by what stands below them.
+COLUMNS = {
+    "name": {"name", "full name", "student", "student name"},
+    "first": {"first name", "first_name", "firstname", "given name"},
+    "last": {"last name", "last_name", "surname", "lastname"},
+    "email": {"email", "email address", "e-mail", "mail", "e-mail address"},
+    "sid": {"sid", "student id", "id number", "sis user id", "matriculation number", "student number", "orgdefinedid"},
+    "login": {"login", "username", "user name", "sis login id", "student_id", "netid", "user"},
+    "moodle": {"identifier"},
+    "canvas": {"canvas id", "canvas user id"},
+}
+# Rows that are about no one.
+STRONG = ("canvas", "moodle", "sid", "email", "login")  # no two students share one
+NOBODY = ("points possible", "student, test", "test student")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A student as one source knows them. ``ids`` are (kind, value); a "label" is a name of a folder, of any kind."""
+
+    name: str
+    ids: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The name, or what stands for it."""
+        return self.name or next((value for _, value in self.ids), "?")
+
+
+def person(name: str, **ids: str) -> Person:
+    """A person with the identifiers that are not empty."""
+    return Person(line(name), tuple((kind, folded(value)) for kind, value in ids.items() if value.strip()))
+
+
+def line(text: str) -> str:
+    """``text`` in one line, without control characters."""
+    return " ".join(clean(text, 200).split())
+
+
+def folded(value: str) -> str:
+    """An identifier as it is compared."""
+    return line(value).casefold().removeprefix("participant ").removeprefix("#")
+
+
+def ordered(name: str) -> str:
+    """A name as it is sorted: without accents and capitals."""
+    return "".join(c for c in unicodedata.normalize("NFKD", name).casefold() if not unicodedata.combining(c))
+
+
+def spelled(name: str) -> str:
+    """A name as it is compared: its words in order, so that "Doe, Jané" is "doe jane"."""
+    words = re.findall(r"\w+", ordered(name))
+    return " ".join(sorted(words)) or name
+
+
+def roster(path: Path) -> list[Person]:
+    """The students in a CSV file: a Canvas gradebook, a Moodle sheet, or any with a name or an e-mail address."""
+    sheet = sheets.read(path)
+    if not columns(sheet.header):
+        raise BadInput(
+            f"{path}: no column for a name, an e-mail address or a student number; name one in its first row"
+        )
+    return [found for row in sheet.rows if (found := listed(row, sheet.header)) is not None]
+
+
+def columns(header: list[str]) -> dict[str, int]:
+    """Which column of a sheet holds what."""
+    words = [cell.strip().casefold() for cell in header]
+    found: dict[str, int] = {}
+    for index, word in enumerate(words):
+        for kind in (kind for kind, known in COLUMNS.items() if word in known):
+            found.setdefault(kind, index)
+    if "id" in words:  # Canvas' own number, in the only sheet that has sections too; elsewhere a student number
+        found.setdefault("canvas" if "section" in words else "sid", words.index("id"))
+    return found
+
+
+def listed(row: list[str], header: list[str]) -> Person | None:
+    """The person that a row of a sheet is about; None where it is about no one."""
+    cells = {kind: row[index].strip() for kind, index in columns(header).items() if index < len(row)}
+    first, last = cells.pop("first", ""), cells.pop("last", "")
+    found = person(cells.pop("name", "") or f"{first} {last}".strip(), **cells)
+    nobody = found.name.casefold().startswith(NOBODY) or not (found.name or found.ids)
+    return None if nobody else found

@@ -1,0 +1,129 @@
+"""The same on the machines of a Dask cluster: a task executes the grader as a process, for a few submissions."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+from autograder.course.pool import Conditions, Graded, graded, opened
+from autograder.files import BadInput
+from autograder.rubric import Rubric
+from autograder.sandbox.confine import die_with_parent
+
+ROOT = str(Path(__file__).resolve().parents[2])
+CHUNK = 4  # submissions of one task: torch is loaded once for them, and a lost worker loses no more
+
+
+def run_chunk(sources: list[tuple[str, bytes]], rubric: str, secret: bytes) -> list[Graded]:
+    """A task on a worker, which has threads and so must not fork graders itself."""
+    request = {
+        "rubric": rubric,
+        "secret": base64.b64encode(secret).decode(),
+        "sources": [(sha256, base64.b64encode(data).decode()) for sha256, data in sources],
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", __name__],
+        env=os.environ | {"PYTHONPATH": ROOT},
+        input=json.dumps(request),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        raise RuntimeError(f"the grader on the worker failed: {lines[-1]}")
+    return [Graded(*answer) for answer in json.loads(done.stdout)]
+
+
+def main() -> None:
+    """The grader as a process: a request on standard input, reports on standard output."""
+    die_with_parent()
+    request = json.load(sys.stdin)
+    conditions = Conditions(Rubric.model_validate_json(request["rubric"]), base64.b64decode(request["secret"]))
+    answers = []
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, opened() as zygote:
+        for sha256, data in request["sources"]:
+            path = Path(folder) / "submission.zip"
+            path.write_bytes(base64.b64decode(data))
+            one = graded(path, sha256, zygote, conditions)
+            answers.append((one.sha256, one.document, one.trouble))
+    json.dump(answers, sys.stdout)
+
+
+class DaskPool:
+    """Grades on a cluster: tasks of a lost worker are given to another by the scheduler."""
+
+    def __init__(self, conditions: Conditions, client: Any) -> None:
+        self.conditions, self.chunk, self._client = conditions, CHUNK, client
+        self._executor = client.get_executor(retries=3, pure=False)
+
+    @property
+    def ahead(self) -> int:
+        """How many tasks to have under way."""
+        cores: dict[str, int] = self._client.ncores()
+        return 2 * max(1, sum(cores.values()))
+
+    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
+        """Grade a few submissions; their sources travel with the task, so that nothing has to be shared."""
+        sources = [(sha256, path.read_bytes()) for sha256, path in chunk]
+        rubric = self.conditions.rubric.model_dump_json()
+        found: Future[list[Graded]] = self._executor.submit(run_chunk, sources, rubric, self.conditions.secret)
+        return found
+
+    def renew(self) -> None:
+        """Nothing to do: the scheduler looks after its workers."""
+
+
+@contextlib.contextmanager
+def cluster(conditions: Conditions, address: str) -> Iterator[DaskPool]:
+    """A pool on the cluster at ``address``. Raises BadInput."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise BadInput(
+            "--scheduler needs Dask: pip install -r requirements/course.txt, here and on the workers"
+        ) from None
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise BadInput(
+            f"--scheduler {address}: {error or type(error).__name__}; is the scheduler running there?"
+        ) from None
+    try:
+        _same_grader(client)
+        yield DaskPool(conditions, client)
+    finally:
+        client.close()
+
+
+def _same_grader(client: Any) -> None:
+    from autograder.suite import grader_version
+
+    here = grader_version()
+    there: dict[str, str] = client.run(_version)
+    if not there:
+        raise BadInput("--scheduler: it has no workers yet; start one with `dask worker ADDRESS`")
+    others = sorted(address for address, version in there.items() if version != here)
+    if others:
+        raise BadInput(
+            f"--scheduler: {others[0]} has another grader ({there[others[0]]}, here {here}); install the same"
+        )
+
+
+def _version() -> str:
+    from autograder.suite import grader_version
+
+    return grader_version()
+
+
+if __name__ == "__main__":
+    main()

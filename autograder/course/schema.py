@@ -1,0 +1,107 @@
+"""The tables of the gradebook."""
+
+from __future__ import annotations
+
+# What is committed has reached the disk, what is deleted is overwritten, and the cache stays small.
+PRAGMAS = """
+PRAGMA journal_mode=WAL;
+PRAGMA synchronous=FULL;
+PRAGMA foreign_keys=ON;
+PRAGMA secure_delete=ON;
+PRAGMA cache_size=-500;
+"""
+VERSION = 1
+SCHEMA = """
+CREATE TABLE student (
+    id INTEGER PRIMARY KEY,
+    alias TEXT NOT NULL UNIQUE,     -- what stands for the name where names are hidden, and in file names
+    name TEXT NOT NULL,
+    on_roster INTEGER NOT NULL DEFAULT 0
+);
+CREATE TABLE identifier (           -- how platforms know a student
+    student INTEGER NOT NULL REFERENCES student ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (student, kind, value)
+);
+CREATE INDEX identifier_value ON identifier (value, kind);
+CREATE TABLE run (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,             -- regrade, rescore
+    state TEXT NOT NULL,            -- open, held (a score would fall), current (also once it was)
+    started TEXT NOT NULL,
+    finished TEXT,
+    source TEXT NOT NULL,
+    note TEXT NOT NULL,
+    grader TEXT NOT NULL,
+    rubric TEXT NOT NULL,
+    seed TEXT NOT NULL
+);
+CREATE TABLE report (               -- what grading these sources gave; the document is a file in results/
+    id INTEGER PRIMARY KEY,
+    sha256 TEXT NOT NULL,
+    grader TEXT NOT NULL,
+    rubric TEXT NOT NULL,
+    seed TEXT NOT NULL,
+    environment TEXT NOT NULL,      -- torch, Python, platform, confinement
+    document TEXT NOT NULL,
+    gradable INTEGER NOT NULL,
+    max_score REAL NOT NULL,
+    graded TEXT NOT NULL,
+    UNIQUE (sha256, grader, rubric, seed)
+);
+CREATE TABLE verdict (
+    report INTEGER NOT NULL REFERENCES report ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    criterion TEXT NOT NULL,
+    title TEXT NOT NULL,
+    bonus INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    score REAL NOT NULL,
+    max_score REAL NOT NULL,
+    message TEXT NOT NULL,
+    diagnosis TEXT NOT NULL,        -- JSON: [{mistake, sentence}]
+    PRIMARY KEY (report, position)
+);
+CREATE TABLE entry (                -- what a run says of a student
+    run INTEGER NOT NULL REFERENCES run,
+    student INTEGER NOT NULL REFERENCES student ON DELETE CASCADE,
+    attempt INTEGER NOT NULL,
+    latest INTEGER NOT NULL,
+    submitted TEXT NOT NULL,
+    partners INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    trouble TEXT NOT NULL,          -- why there is no grade
+    report INTEGER REFERENCES report,
+    PRIMARY KEY (run, student, attempt)
+);
+CREATE TABLE override (
+    id INTEGER PRIMARY KEY,
+    student INTEGER NOT NULL REFERENCES student ON DELETE CASCADE,
+    what TEXT NOT NULL,             -- a check, written.N, or total
+    points REAL,                    -- NULL takes an earlier override back
+    reason TEXT NOT NULL,
+    who TEXT NOT NULL,
+    at TEXT NOT NULL
+);
+CREATE TABLE export (
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,
+    format TEXT NOT NULL,
+    target TEXT NOT NULL,
+    run INTEGER NOT NULL REFERENCES run
+);
+CREATE TABLE exported (
+    export INTEGER NOT NULL REFERENCES export,
+    student INTEGER NOT NULL REFERENCES student ON DELETE CASCADE,
+    score REAL NOT NULL,
+    PRIMARY KEY (export, student)
+);
+CREATE TABLE page (                 -- what the written report of a student was made from
+    student INTEGER PRIMARY KEY REFERENCES student ON DELETE CASCADE,
+    made_of TEXT NOT NULL
+);
+CREATE TABLE event (at TEXT NOT NULL, what TEXT NOT NULL);
+CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""

@@ -1,0 +1,66 @@
+"""CSV files: read with whatever separator and encoding they have, written so that no spreadsheet executes a cell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.files import BadInput
+
+NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?%?|-")
+EXECUTED = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table: the cells of the first row, the others, and how they are separated."""
+
+    header: list[str]
+    rows: list[list[str]]
+    delimiter: str = ","
+
+    def text(self) -> str:
+        """The sheet as a CSV file, with cells defused."""
+        buffer = io.StringIO(newline="")
+        writer = csv.writer(buffer, delimiter=self.delimiter, lineterminator="\r\n")
+        writer.writerows([[defused(cell) for cell in row] for row in [self.header, *self.rows]])
+        return buffer.getvalue()
+
+
+def defused(cell: str) -> str:
+    """``cell`` with an apostrophe before what a spreadsheet would take for a formula; numbers stay as they are."""
+    return f"'{cell}" if cell.lstrip(" ").startswith(EXECUTED) and not NUMBER.fullmatch(cell.strip()) else cell
+
+
+def read(path: Path) -> Sheet:
+    """The sheet in ``path``. Raises BadInput."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}; name the downloaded sheet") from None
+    return parse(_decoded(data), str(path))
+
+
+def parse(text: str, shown: str) -> Sheet:
+    """The sheet in ``text``. Raises BadInput."""
+    head = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=head.count)
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    except csv.Error as error:
+        raise BadInput(f"{shown}: {error}; download the sheet again") from None
+    if not rows or not any(rows[0]):
+        raise BadInput(f"{shown}: empty; download the sheet again")
+    return Sheet([cell.strip() for cell in rows[0]], rows[1:], delimiter)
+
+
+def _decoded(data: bytes) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")  # what spreadsheets on Windows write

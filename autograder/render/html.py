@@ -1,0 +1,104 @@
+"""A report as one HTML file that loads nothing: score, points per check with the reason, pictures, printed output."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from autograder.render import pictures
+from autograder.render.terminal import MARKS, SAYS
+from autograder.report import CriterionFacts, Report, Verdict
+
+TEMPLATES = Path(__file__).with_name("templates")
+STATUS = SAYS | {"passed": "passed", "partial": "partly right", "failed": "not right"}
+QUOTED = re.compile(r"`([^`\n]{1,400})`")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A check as it is shown: what was set by hand, and of which other check the reason is the same."""
+
+    check: Verdict
+    by_hand: str = ""
+    same_as: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A criterion with its checks."""
+
+    facts: CriterionFacts
+    lines: tuple[Line, ...]
+
+    @property
+    def score(self) -> float:
+        return sum(line.check.score for line in self.lines)
+
+    @property
+    def most(self) -> float:
+        return sum(line.check.max_score for line in self.lines)
+
+
+def sections(report: Report, by_hand: Mapping[str, str]) -> list[Section]:
+    """The criteria that ran; a reason is given once."""
+    found, told = [], dict[str, str]()
+    for criterion in report.criteria:
+        lines = []
+        for check in report.of(criterion.id):
+            if check.status != "skipped":
+                first = check.title if check.status == "passed" else told.setdefault(check.message, check.title)
+                lines.append(Line(check, by_hand.get(check.id, ""), "" if first == check.title else first))
+        if lines:
+            found.append(Section(criterion, tuple(lines)))
+    return found
+
+
+def render(
+    report: Report, name: str = "", by_hand: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
+) -> str:
+    """The page. ``by_hand`` says of a check why its points were set; ``also`` holds further facts for the head."""
+    return environment().get_template("report.html").render(
+        report=report,
+        name=name or report.submission.id,
+        sections=sections(report, by_hand or {}),
+        also=also or {},
+    )  # fmt: skip
+
+
+@functools.cache
+def environment() -> Environment:
+    """Templates in which every text is escaped, and a name that is not there is an error."""
+    made = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"code": quoted, "points": "{:g}".format, "number": "{:,}".format, "plain": plain}
+    made.globals |= {"marks": MARKS, "status": STATUS, "picture": pictures, "style": _style()}
+    return made
+
+
+def quoted(text: str) -> Markup:
+    """``text`` with what stands in backticks as code."""
+    parts = QUOTED.split(plain(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts)
+    )
+
+
+def plain(text: Any) -> str:
+    """``text`` without what HTML cannot hold or what would turn its direction."""
+    return "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in str(text).replace("\r\n", "\n"))
+
+
+def _style() -> Markup:
+    return Markup((TEMPLATES / "style.css").read_text("utf-8"))

@@ -1,0 +1,169 @@
+"""A course without torch: submissions are a few words, and the verdicts are what those words ask for.
+
+``gpt.py`` may hold ``lose ID`` and ``half ID`` for checks, ``error ID`` for a failure of the grader, ``name MISTAKE``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder import report as reports
+from autograder import rubric, submission
+from autograder.course import actions, batch
+from autograder.course.gradebook import Gradebook
+from autograder.course.pool import Conditions, Graded
+from autograder.report import Diagnosis, Report, Verdict
+from autograder.rubric import Rubric
+from autograder.suite import PUBLIC_SECRET
+
+ROWS = rubric.load()
+STATUS = {"lose": "failed", "half": "partial", "error": "error"}
+SHARE = {"passed": 1.0, "partial": 0.5}
+
+
+def report(sha256: str, text: str, key: batch.Key, rows: Rubric = ROWS, **evidence: Any) -> Report:
+    """The report that ``text`` asks for."""
+    asked = {name: STATUS[word] for word, name in re.findall(r"(lose|half|error) ([a-z_.]+)", text)}
+    named = re.findall(r"name ([a-z_]+)", text)
+    checks = tuple(
+        Verdict(
+            id=row.id,
+            criterion=row.criterion,
+            title=row.title,
+            status=(status := asked.get(row.id, "passed")),  # type: ignore[arg-type]
+            score=SHARE.get(status, 0) * row.points,
+            max_score=row.points,
+            message=f"{row.id} is {status}, `see <b>line 3</b>`" if status != "passed" else "",
+            diagnosis=tuple(Diagnosis(mistake=m, sentence=f"You did {m}.") for m in named if row.id in asked),
+            evidence=evidence.get(row.id, {}),
+        )
+        for row in rows.checks
+    )
+    score, max_score, bonus = reports.totals(checks, {c.id for c in rows.criteria if c.bonus}, rows.total)
+    return Report(
+        assignment="x",
+        submission=reports.SubmissionFacts(id=sha256[:12], sha256=sha256, form="zip", files=("gpt.py",)),
+        provenance=reports.Provenance(
+            grader=key.grader, rubric=key.rubric, seed_id=key.seed, torch="2", python="3", platform="x", confinement=()
+        ),
+        score=score,
+        max_score=max_score,
+        bonus=bonus,
+        gradable=all(check.status != "error" for check in checks),
+        criteria=tuple(
+            reports.CriterionFacts(id=c.id, title=c.title, task=c.task, bonus=c.bonus) for c in rows.criteria
+        ),
+        checks=checks,
+        unwritten=(),
+        output="printed <i>this</i>",
+        timing=reports.Timing(wall=1, cpu=1, checks={}),
+    )
+
+
+class Pool:
+    """Grades at once; ``graded`` lists what. ``lose`` raises that many times, as a pool whose processes are gone."""
+
+    chunk, ahead = 1, 2
+
+    def __init__(self, conditions: Conditions, lose: int = 0) -> None:
+        self.key, self.rows, self.graded, self.lose, self.renewed = (
+            batch.Key.of(conditions),
+            conditions.rubric,
+            [],
+            lose,
+            0,
+        )
+        self.graded: list[str] = []
+
+    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
+        future: Future[list[Graded]] = Future()
+        ((sha256, path),) = chunk
+        if self.lose:
+            self.lose -= 1
+            future.set_exception(RuntimeError("a process was lost"))
+            return future
+        self.graded.append(sha256)
+        text = submission.read(path).files["gpt.py"].decode()
+        future.set_result([Graded(sha256, report(sha256, text, self.key, self.rows).to_json())])
+        return future
+
+    def renew(self) -> None:
+        self.renewed += 1
+
+
+@contextlib.contextmanager
+def pool(conditions: Conditions, *_: object) -> Iterator[Pool]:
+    yield Pool(conditions)
+
+
+class Course:
+    """A folder of submissions and a gradebook beside it."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.source, self.out, self.patch, self._capsys = root / "in", root / "out", monkeypatch, capsys
+        self.source.mkdir()
+        self.graded: list[str] = []
+        self.lose = 0
+        monkeypatch.setattr(actions, "_pool", self._pool)
+
+    @contextlib.contextmanager
+    def _pool(self, conditions: Conditions, *_: object) -> Iterator[Pool]:
+        used = Pool(conditions, self.lose)
+        yield used
+        self.graded = used.graded
+
+    def hand_in(self, **texts: str) -> None:
+        """Submissions by student."""
+        for name, text in texts.items():
+            (self.source / name).mkdir(exist_ok=True)
+            (self.source / name / "gpt.py").write_text(text)
+
+    def regrade(self, *paths: Path, **options: Any) -> int:
+        """``regrade``; its exit status. ``graded`` then lists what was graded."""
+        self.graded = []
+        defaults: dict[str, Any] = {"rubric": ROWS, "note": "", "allow_lower": False, "every": False}
+        none = dict.fromkeys(("scheduler", "roster", "assignment", "seed"))
+        with self.book() as book:
+            return actions.regrade(book, paths or [self.source], workers=1, **(none | defaults | options))
+
+    @contextlib.contextmanager
+    def book(self) -> Iterator[Gradebook]:
+        with Gradebook(self.out, create=True) as book:
+            yield book
+
+    def said(self) -> str:
+        """What was printed since the last call."""
+        return self._capsys.readouterr().out
+
+    def scores(self) -> dict[str, float | None]:
+        """What counts, by name."""
+        from autograder.course.scores import standings
+
+        with self.book() as book:
+            run = book.current()
+            assert run is not None
+            return {one.shown(False): one.score for one in standings(book, run)}
+
+
+def conditions(rows: Rubric = ROWS) -> Conditions:
+    return Conditions(rows, PUBLIC_SECRET)
+
+
+def dump(book: Gradebook) -> list[tuple[object, ...]]:
+    """What the gradebook says, without times and numbers: equal for equal courses."""
+    return [
+        tuple(row)
+        for row in book.rows(
+            "SELECT run.kind, run.state, run.rubric, student.name, attempt, latest, entry.sha256, trouble, verdict.id,"
+            " status, score, verdict.max_score, message, diagnosis FROM entry JOIN run ON run.id = run JOIN student ON"
+            " student.id = student LEFT JOIN report ON report.id = entry.report LEFT JOIN verdict ON"
+            " verdict.report = report.id ORDER BY run.id, student.name, attempt, position"
+        )
+    ]

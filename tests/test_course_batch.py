@@ -1,0 +1,253 @@
+"""A batch keeps each result at once, goes on after any end, and grades only what is missing or has changed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.course import actions, batch
+from autograder.course.gradebook import Gradebook
+from autograder.files import BadInput
+from autograder.rubric import Rubric
+from tests.conftest import ROOT
+from tests.course_kit import ROWS, Course, dump
+
+
+def test_each_student_gets_their_verdicts_and_equal_sources_are_graded_once(course: Course) -> None:
+    course.hand_in(ada="# 1", bob="# lose attention.formula", eve="# 1")
+    assert course.regrade() == 0
+    assert course.scores() == {"ada": 100.0, "bob": 94 + 6, "eve": 100.0}  # the bonus makes up for it
+    assert len(course.graded) == 2
+
+
+def test_only_what_is_missing_or_changed_is_graded_again(course: Course) -> None:
+    course.hand_in(ada="# 1", bob="# 2")
+    course.regrade()
+    course.regrade()
+    assert course.graded == []
+    assert "Nothing has changed since run 1." in course.said()
+    course.hand_in(bob="# 3", eve="# 4")
+    course.regrade()
+    assert len(course.graded) == 2
+    course.regrade(seed=7)
+    assert len(course.graded) == 3  # other hidden inputs
+    course.regrade(rubric=ROWS.model_copy(update={"version": "other"}), seed=7)
+    assert len(course.graded) == 3
+
+
+def test_another_grader_grades_all_again(course: Course) -> None:
+    course.hand_in(ada="# 1")
+    course.regrade()
+    course.patch.setattr("autograder.suite.grader_version", lambda: "9+9")
+    course.regrade()
+    assert len(course.graded) == 1
+
+
+def test_an_error_of_the_grader_is_no_grade_and_is_tried_again(course: Course) -> None:
+    course.hand_in(ada="# 1", bob="# error mlp.width")
+    assert course.regrade() == 3
+    assert course.scores() == {"ada": 100.0, "bob": None}
+    assert "the grader failed at mlp.width" in course.said()
+    assert course.regrade() == 0 or course.graded != []
+    assert len(course.graded) == 1
+
+
+def test_a_lost_process_costs_nothing_but_time(course: Course) -> None:
+    course.hand_in(**{f"s{n}": f"# {n}" for n in range(5)})
+    course.lose = 2
+    assert course.regrade() == 0
+    assert len(course.graded) == 5
+    assert set(course.scores().values()) == {100.0}
+
+
+def test_a_submission_at_which_the_graders_are_lost_each_time_is_no_zero(course: Course) -> None:
+    course.hand_in(ada="# 1")
+    course.lose = 99
+    assert course.regrade() == 3
+    assert course.scores() == {"ada": None}
+    assert "lost 3 times" in course.said()
+    course.lose = 0
+    assert course.regrade() == 0
+    assert course.scores() == {"ada": 100.0}
+
+
+def test_a_result_that_was_written_but_not_entered_is_taken_in(course: Course) -> None:
+    course.hand_in(ada="# 1")
+    course.regrade()
+    with course.book() as book:
+        for table in ("entry", "run", "verdict", "report"):
+            book.db.execute(f"DELETE FROM {table}")
+    course.regrade()
+    assert course.graded == []
+    assert course.scores() == {"ada": 100.0}
+
+
+def test_what_is_no_report_is_graded_anew(course: Course) -> None:
+    course.hand_in(ada="# 1")
+    course.regrade()
+    (path,) = course.out.glob("results/*")
+    path.write_text("{}")
+    with course.book() as book:
+        for table in ("entry", "run", "verdict", "report"):
+            book.db.execute(f"DELETE FROM {table}")
+    course.regrade()
+    assert len(course.graded) == 1
+    assert course.scores() == {"ada": 100.0}
+
+
+def test_ctrl_c_keeps_what_is_graded_and_says_how_to_go_on(course: Course) -> None:
+    course.hand_in(**{f"s{n}": f"# {n}" for n in range(5)})
+    real = batch._keep
+    kept: list[int] = []
+
+    def keep(*arguments: Any) -> None:
+        if len(kept) == 2:
+            raise KeyboardInterrupt
+        kept.append(1)
+        real(*arguments)
+
+    course.patch.setattr(batch, "_keep", keep)
+    assert course.regrade() == 130
+    assert "2 of 5 are graded and kept; the same command goes on from there" in course.said()
+    course.patch.setattr(batch, "_keep", real)
+    assert course.regrade() == 0
+    assert len(course.graded) == 3
+
+
+def test_a_folder_without_submissions_leaves_the_gradebook_as_it_was(course: Course) -> None:
+    course.hand_in(ada="# 1")
+    course.regrade()
+    (course.source.parent / "none").mkdir()
+    with pytest.raises(BadInput, match="nothing in it"):
+        course.regrade(course.source.parent / "none")
+    assert course.scores() == {"ada": 100.0}
+
+
+def test_two_commands_at_once_are_refused(course: Course) -> None:
+    with course.book() as book, actions.alone(book), pytest.raises(BadInput, match="another command"):  # noqa: SIM117
+        with actions.alone(book):
+            pass
+
+
+def test_a_file_that_is_no_gradebook_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"no gradebook\.sqlite"):
+        Gradebook(tmp_path)
+    (tmp_path / "gradebook.sqlite").write_text("something else, and long enough to be taken for a header" * 9)
+    with pytest.raises(BadInput, match="not a database"):
+        Gradebook(tmp_path)
+
+
+# --- exported scores never fall unasked -------------------------------------------------------------------------------
+
+
+def test_an_exported_score_falls_only_when_allowed(course: Course) -> None:
+    from autograder.course.export import export
+
+    course.hand_in(ada="# 1", bob="# 2")
+    course.regrade()
+    with course.book() as book:
+        export(book, "csv", course.source.parent / "scores.csv")
+    course.hand_in(ada="# lose causality.full_model lose model.loss", bob="# 3")
+    with pytest.raises(BadInput, match="--allow-lower"):
+        course.regrade()
+    assert "from 100 to 98" in course.said()
+    assert course.scores() == {"ada": 100.0, "bob": 100.0}  # what was exported still counts
+    course.regrade(allow_lower=True)
+    assert course.graded == []
+    assert course.scores() == {"ada": 98.0, "bob": 100.0}
+
+
+def test_no_grade_in_place_of_an_exported_one_is_no_fall(course: Course) -> None:
+    from autograder.course.export import export
+
+    course.hand_in(ada="# 1")
+    course.regrade()
+    with course.book() as book:
+        export(book, "csv", course.source.parent / "scores.csv")
+    course.hand_in(ada="# error mlp.width")
+    assert course.regrade() == 3
+
+
+# --- a kill at any moment ---------------------------------------------------------------------------------------------
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from typing import Any
+from autograder.course import actions
+from tests import course_kit
+
+class Slow(course_kit.Pool):
+    def submit(self, chunk):
+        time.sleep(0.01)
+        return super().submit(chunk)
+
+import contextlib
+@contextlib.contextmanager
+def pool(conditions, *_):
+    yield Slow(conditions)
+actions._pool = pool
+with actions.opened(Path(sys.argv[2]), None, create=True) as book, actions.alone(book):
+    print("ready", flush=True)
+    actions.regrade(book, [Path(sys.argv[1])], workers=1, scheduler=None, roster=None, every=False, assignment=None,
+                    seed=None, rubric=course_kit.ROWS, note="", allow_lower=False)
+"""
+
+
+def start(course: Course) -> subprocess.Popen[str]:
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(course.source), str(course.out)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def test_killed_at_any_moment_and_started_again_it_ends_as_if_nothing_had_been(course: Course, tmp_path: Path) -> None:
+    course.hand_in(**{f"s{n}": f"# {n}\n# lose shapes.course" * (n % 2) + f"# {n}" for n in range(20)})
+    course.regrade()
+    with course.book() as book:
+        undisturbed = dump(book)
+    course.out = tmp_path / "again"
+    moments = random.Random(5)
+    for results in (0, 4, 11):
+        process = start(course)
+        assert process.stdout is not None
+        process.stdout.readline()
+        while len(list(course.out.glob("results/*.json"))) < results and process.poll() is None:
+            time.sleep(0.001)
+        time.sleep(moments.uniform(0.0, 0.02))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+    with course.book() as book, actions.alone(book):
+        course.regrade()
+    assert len(course.graded) < 20  # something was kept
+    with course.book() as book:
+        assert dump(book) == undisturbed
+
+
+def test_what_a_killed_command_was_writing_is_swept_away(course: Course) -> None:
+    with course.book() as book:
+        (course.out / "results" / ".autograder-left").mkdir()
+        with actions.alone(book):
+            assert not list(course.out.rglob(".autograder-*"))
+
+
+def test_the_file_of_a_report_is_named_after_all_that_decides_it(course: Course) -> None:
+    from tests.course_kit import conditions
+
+    key = batch.Key.of(conditions())
+    other: Rubric = ROWS.model_copy(update={"version": "0"})
+    assert key.document("a" * 64) != batch.Key.of(conditions(other)).document("a" * 64)
+    assert key.document("a" * 64).count("/") == 0

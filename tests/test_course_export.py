@@ -1,0 +1,154 @@
+"""Sheets are filled as their importers want them; a cell is never a formula; who has no grade gets none."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+
+from autograder.course import sheets, validate
+from autograder.course.export import Filled, export
+from autograder.course.sheets import Sheet, defused
+from autograder.files import BadInput
+from tests.course_kit import Course
+
+LOST = "# lose causality.full_model lose model.loss half mlp.alone lose bonus.qk_ov lose bonus.weight_tying"
+HOSTILE = ['=HYPERLINK("http://x","y")', "O'Neil, José", '"Zoë" 🎉', "+1 (Bob)", "-Dash", "@at", "Ayşe; Öztürk"]
+CANVAS = "\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Other (11),HW 5 (12),Final Score\r\n"
+MOODLE = (
+    "Identifier,Full name,Email address,Status,Grade,Maximum Grade,Grade can be changed,"
+    "Last modified (submission),Last modified (grade),Feedback comments\r\n"
+)
+
+
+@pytest.fixture
+def graded(course: Course) -> Course:
+    """Seven students with awkward names, one of them without a grade; a Canvas and a Moodle sheet of them."""
+    root = course.source.parent
+    with (root / "canvas.csv").open("w", encoding="utf-8", newline="") as file:
+        file.write(CANVAS + "    Points Possible,,,,,10,100,(read only)\r\n")
+        writer = csv.writer(file)
+        writer.writerows([name, 100 + n, f"s{n}", f"student{n}", "A", "3", "", ""] for n, name in enumerate(HOSTILE))
+        writer.writerow(["Not, Here", 999, "s999", "nothere", "A", "", "", ""])
+    with (root / "moodle.csv").open("w", encoding="utf-8", newline="") as file:
+        file.write(MOODLE)
+        writer = csv.writer(file)
+        writer.writerows(
+            [f"Participant {200 + n}", name, f"student{n}@x.edu", "Submitted", "", "100.00", "Yes", "-", "-", "kept"]
+            for n, name in enumerate(HOSTILE)
+        )
+    course.hand_in(**{f"student{n}": f"{LOST}\n# {n}" for n in range(len(HOSTILE) - 1)}, student6="")
+    course.regrade(roster=root / "canvas.csv")
+    with course.book() as book:
+        from autograder.course.people import roster
+
+        for person in roster(root / "moodle.csv"):
+            book.student(person, on_roster=True)
+    return course
+
+
+def written(course: Course, form: str, sheet: str = "", **options: object) -> tuple[Sheet, Filled]:
+    target = course.source.parent / f"out-{form}.csv"
+    with course.book() as book:
+        filled = export(book, form, target, course.source.parent / sheet if sheet else None, **options)  # type: ignore[arg-type]
+    return sheets.read(target), filled
+
+
+def test_canvas_fills_its_own_column_and_nothing_else(graded: Course) -> None:
+    with pytest.raises(BadInput, match=r"Other \(11\), HW 5 \(12\)"):
+        written(graded, "canvas", "canvas.csv")
+    sheet, filled = written(graded, "canvas", "canvas.csv", column="HW 5 (12)")
+    assert sheet.header == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "HW 5 (12)"]
+    assert [row[-1] for row in sheet.rows] == ["100", *["93"] * 6, "", ""]
+    assert validate.canvas(sheet) == []
+    assert len(filled.scores) == 6
+    assert [text.partition(" (")[2].split(":")[0] for text in filled.without] == [
+        "submission/gpt.py",
+        "nothing was handed in)",
+    ]
+
+
+def test_moodle_fills_the_grade_and_leaves_the_rest(graded: Course) -> None:
+    sheet, _ = written(graded, "moodle", "moodle.csv")
+    assert ",".join(sheet.header) == MOODLE.strip()
+    assert [row[4] for row in sheet.rows] == [*["93"] * 6, ""]
+    assert {row[-1] for row in sheet.rows} == {"kept"}
+    assert validate.moodle(sheet) == []
+
+
+def test_points_that_the_platform_counts_otherwise_are_refused_or_scaled(graded: Course) -> None:
+    path = graded.source.parent / "moodle.csv"
+    path.write_text(path.read_text("utf-8").replace("100.00", "10.00"), "utf-8")
+    with pytest.raises(BadInput, match="--scale"):
+        written(graded, "moodle", "moodle.csv")
+    sheet, filled = written(graded, "moodle", "moodle.csv", scale=True)
+    assert sheet.rows[0][4] == "9.3"
+    assert set(filled.scores.values()) == {93.0}  # what counts here is not scaled
+
+
+def test_the_plain_table_has_everyone_and_no_formula(graded: Course) -> None:
+    sheet, _ = written(graded, "csv")
+    rows = [dict(zip(sheet.header, row, strict=True)) for row in sheet.rows]
+    assert {row["name"] for row in rows} >= {defused(name) for name in HOSTILE}
+    assert sorted(row["score"] for row in rows) == ["", "", *["93"] * 6]
+    assert validate.plain(sheet) == []
+    raw = (graded.source.parent / "out-csv.csv").read_text("utf-8-sig")
+    for row in csv.reader(io.StringIO(raw, newline="")):
+        for cell in row:
+            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), cell
+
+
+def test_with_hidden_names_the_plain_table_has_none(graded: Course) -> None:
+    sheet, _ = written(graded, "csv", anonymous=True)
+    assert not {cell for row in sheet.rows for cell in row} & set(HOSTILE)
+
+
+@pytest.mark.parametrize(
+    ("cell", "safe"),
+    [("=1+1", "'=1+1"), ("  =x", "'  =x"), ("@a", "'@a"), ("-3.5", "-3.5"), ("-", "-"), ("-x", "'-x"), ("a=b", "a=b")],
+)
+def test_cells_that_a_spreadsheet_would_execute_are_defused(cell: str, safe: str) -> None:
+    assert defused(cell) == safe
+    assert defused(safe) == safe
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "says"),
+    [
+        ("canvas", "Name,ID,Section,HW (1)\nx,1,A,3\n", "does not begin with Student"),
+        ("canvas", "Student,ID,Section,HW\nx,1,A,3\n", "new assignment"),
+        ("canvas", "Student,ID,Section,HW (1)\nx,1,A,3\ny,1,A,4\n", "there twice"),
+        ("canvas", "Student,ID,Section,HW (1)\nx,1,A,good\n", "not a score"),
+        ("canvas", "Student,ID,Section,Final Score (1)\nx,1,A,3\n", "ignored"),
+        ("canvas", "Student,ID,Section,HW (1)\n=x,1,A,3\n", "executed"),
+        ("moodle", "Identifier,Grade\nParticipant 1,3\n", "no column"),
+        ("moodle", "Identifier,Grade,Last modified (grade)\nBob,3,-\n", "not Participant"),
+        (
+            "moodle",
+            "Identifier,Grade,Maximum Grade,Last modified (grade)\nParticipant 1,30,10,-\n",
+            "above the maximum",
+        ),
+    ],
+)
+def test_the_validators_find_what_an_importer_would_not_take(form: str, text: str, says: str) -> None:
+    assert any(says in problem for problem in validate.CHECKS[form](sheets.parse(text, "x")))
+
+
+def test_every_export_is_on_record(graded: Course) -> None:
+    written(graded, "csv")
+    written(graded, "moodle", "moodle.csv")
+    with graded.book() as book:
+        assert [row["format"] for row in book.rows("SELECT format FROM export ORDER BY id")] == ["csv", "moodle"]
+        assert len(book.rows("SELECT * FROM exported")) == 12
+
+
+def test_nbgraders_gradebook_has_the_scores(graded: Course) -> None:
+    api = pytest.importorskip("nbgrader.api", reason="nbgrader is not installed")
+    target = graded.source.parent / "gradebook.db"
+    with graded.book() as book:
+        export(book, "nbgrader", target)
+    with api.Gradebook(f"sqlite:///{target}") as theirs:
+        found = {s.student.id: (s.score, s.max_score) for s in theirs.assignment_submissions("gpt-assembly")}
+        assert found == {f"student{n}": (93.0, 100.0) for n in range(6)}
+        assert theirs.find_student("student1").last_name

@@ -1,0 +1,187 @@
+"""The real graders: several share one zygote, a killed one costs only time, and so does a lost worker of a cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder import rubric, submission
+from autograder.course import batch, intake, pool, remote
+from autograder.course.gradebook import Gradebook
+from autograder.course.pool import Conditions, Graded, LocalPool, local
+from autograder.files import BadInput
+from autograder.report import Report
+from autograder.rubric import Rubric
+from autograder.sandbox.process import SandboxError
+from autograder.suite import PUBLIC_SECRET, grader_version
+from tests import bank_file, course_kit
+from tests.conftest import ROOT
+from tests.course_kit import dump
+from tests.measure_course import tree
+
+
+@pytest.fixture
+def paper(monkeypatch: pytest.MonkeyPatch) -> Rubric:
+    """Only the quickest checks: what is tested is who runs them."""
+    from autograder import suite
+
+    real = suite.grade
+    monkeypatch.setattr(suite, "grade", lambda *a, **k: real(*a, **(k | {"only": "mlp"})))
+    return rubric.load()
+
+
+def planned(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook, batch.Key, Any, list[str]]:
+    """A gradebook with an open run over some of the bank, and what is to be graded."""
+    source = folder / "in"
+    for n, path in enumerate(sorted(bank_file.paths("variants", "mistakes"))[:number]):
+        (source / f"s{n}").mkdir(parents=True)
+        bank_file.load(path).write(source / f"s{n}")
+    book = Gradebook(folder / "out", create=True)
+    key = batch.Key.of(Conditions(rows, PUBLIC_SECRET))
+    with book.all_or_nothing():
+        run = batch.planned(book, key, intake.take([source], folder / "out" / "submissions", book.student), "in", "")
+    return book, key, run, batch.missing(book, key, run)
+
+
+def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
+    tmp_path: Path, paper: Rubric, grade: Callable[..., Report]
+) -> None:
+    book, key, run, todo = planned(tmp_path, paper)
+    renewed = []
+    with local(Conditions(paper, PUBLIC_SECRET), 2) as graders:
+        processes = list(graders._executor._processes)
+        real = LocalPool.renew
+        graders.renew = lambda: (renewed.append(1), real(graders))  # type: ignore[method-assign,assignment,return-value]
+
+        def kill() -> None:
+            time.sleep(0.5)
+            os.kill(processes[0], signal.SIGKILL)
+
+        threading.Thread(target=kill).start()
+        batch.work(book, key, run, graders, todo, lambda _: None)
+    assert renewed
+    batch.finish(book, run, False)
+    single = {
+        sha: grade(intake.stored(tmp_path / "out" / "submissions", sha)).model_dump(include={"checks", "score"})
+        for sha in todo[:1]
+    }
+    for sha, expected in single.items():
+        (path,) = (tmp_path / "out" / "results").glob(f"{sha}*")
+        found = Report.model_validate_json(path.read_bytes())
+        assert found.model_dump(include={"checks", "score"}) == expected
+    assert len(list((tmp_path / "out" / "results").iterdir())) == 4
+    assert {row[1] for row in dump(book)} == {"current"}
+    book.db.close()
+
+
+def test_with_the_main_process_killed_nothing_lives_on(tmp_path: Path) -> None:
+    for n in range(2):
+        (tmp_path / "in" / f"s{n}").mkdir(parents=True)
+        bank_file.load(bank_file.paths("variants")[n]).write(tmp_path / "in" / f"s{n}")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "autograder", "regrade", str(tmp_path / "in"), "--out", str(tmp_path / "out")],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while len(family := tree(process.pid)) < 4 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert len(family) >= 4
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 20
+    while (left := [pid for pid in family[1:] if alive(pid)]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert left == []
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> None:
+    folder = bank_file.load(bank_file.paths("variants")[0]).write(tmp_path)
+    found = submission.read(folder)
+    (answer,) = remote.run_chunk(
+        [(found.sha256, intake.archived(found))], rubric.load().model_dump_json(), PUBLIC_SECRET
+    )
+    assert answer.sha256 == found.sha256
+    report = Report.model_validate_json(answer.document)
+    assert (report.score, report.submission.sha256) == (100.0, found.sha256)
+
+
+def test_a_machine_too_busy_to_start_over_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [SandboxError("timed out"), SandboxError("timed out")]
+
+    def start(_: LocalPool) -> None:
+        if left:
+            raise left.pop()
+
+    monkeypatch.setattr(pool, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(LocalPool, "_start", start)
+    monkeypatch.setattr(LocalPool, "close", lambda _: None)
+    busy = LocalPool.__new__(LocalPool)
+    busy.renew()
+    left += [SandboxError("timed out")] * 3
+    with pytest.raises(SandboxError):
+        busy.renew()
+
+
+class Cluster:
+    """What a Dask client does, without one: tasks in threads, as on a worker."""
+
+    def __init__(self, versions: dict[str, str]) -> None:
+        self.versions = versions
+
+    def get_executor(self, **_: object) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(1)
+
+    def ncores(self) -> dict[str, int]:
+        return {"worker": 2}
+
+    def run(self, _: object) -> dict[str, str]:
+        return self.versions
+
+
+def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = rubric.load()
+    book, key, run, todo = planned(tmp_path, rows, 6)
+    chunks = []
+
+    def task(sources: list[tuple[str, bytes]], rubric_text: str, secret: bytes) -> list[Graded]:
+        assert Rubric.model_validate_json(rubric_text) == rows
+        assert secret == PUBLIC_SECRET
+        chunks.append(len(sources))
+        assert all(data.startswith(b"PK") for _, data in sources)
+        return [Graded(sha, course_kit.report(sha, "", key).to_json()) for sha, _ in sources]
+
+    monkeypatch.setattr(remote, "run_chunk", task)
+    batch.work(book, key, run, remote.DaskPool(Conditions(rows, PUBLIC_SECRET), Cluster({})), todo, lambda _: None)
+    assert sorted(chunks) == [2, 4]
+    assert batch.missing(book, key, run) == []
+    book.db.close()
+
+
+@pytest.mark.parametrize(
+    ("versions", "says"), [({}, "no workers yet"), ({"a": grader_version(), "b": "0+other"}, "b has another grader")]
+)
+def test_a_cluster_with_another_grader_is_refused(versions: dict[str, str], says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        remote._same_grader(Cluster(versions))
+    remote._same_grader(Cluster({"a": grader_version()}))
