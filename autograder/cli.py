@@ -7,24 +7,17 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from autograder.course.cli import course
-from autograder.files import BadInput, write_whole
-
-if TYPE_CHECKING:
-    from autograder.sandbox.process import Zygote
+from autograder.files import BadInput, Refused, write_whole
 
 SHORTEST_SECRET = 16  # bytes
 
 app = typer.Typer(name="autograder", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(course)
-
-
-class Refused(Exception):
-    """This is no place for grades that count; the message is one line."""
 
 
 @app.callback()
@@ -86,12 +79,11 @@ def grade(
         with Console(stderr=True).status("Loading torch ...") as status:
             zygote.ready()
             status.update("Checking ...")
-            accepted = _leaks(zygote, json) if official else ()
-            if accepted and not accept:
-                raise Refused(
-                    f"not graded: here student code could {', '.join(accepted)}. "
-                    "Grade elsewhere, or accept that with --accept-weaker-sandbox; the report then says so"
-                )
+            accepted: tuple[str, ...] = ()
+            if official:
+                from autograder.sandbox import canary
+
+                accepted = canary.check(zygote, [] if json is None else [json.absolute().parent], accept)
             report = suite.grade(
                 handed_in,
                 zygote,
@@ -169,17 +161,6 @@ def schema() -> None:
     from autograder.report import Report
 
     print(json.dumps(Report.model_json_schema(mode="serialization"), indent=1))
-
-
-def _leaks(zygote: Zygote, json: Path | None) -> tuple[str, ...]:
-    """What student code could do on this machine, to the folder of the results among others."""
-    from autograder.sandbox import canary
-
-    folders = [] if json is None else [json.absolute().parent]
-    try:
-        return canary.leaks(zygote, folders)
-    except OSError as error:
-        raise BadInput(f"{error.filename}: {error.strerror}; choose a place that can be written to") from None
 
 
 def _secret(path: Path) -> bytes:

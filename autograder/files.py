@@ -1,4 +1,4 @@
-"""Files that are written whole, and the error that stands for what the user can mend."""
+"""Files that are written whole, and the errors that stand for what the user can mend."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from pathlib import Path
 
 class BadInput(Exception):
     """Something the user can mend; the message is one line."""
+
+
+class Refused(Exception):
+    """This is no place for grades that count; the message is one line."""
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:

@@ -128,7 +128,7 @@ class Course:
     def regrade(self, *paths: Path, **options: Any) -> int:
         """``regrade``; its exit status. ``graded`` then lists what was graded."""
         self.graded = []
-        defaults: dict[str, Any] = {"rubric": ROWS, "note": "", "allow_lower": False, "every": False}
+        defaults: dict[str, Any] = {"rubric": ROWS, "note": "", "allow_lower": False, "every": False, "accept": False}
         none = dict.fromkeys(("scheduler", "roster", "assignment", "seed"))
         with self.book() as book:
             return actions.regrade(book, paths or [self.source], workers=1, **(none | defaults | options))

@@ -198,7 +198,7 @@ actions._pool = pool
 with actions.opened(Path(sys.argv[2]), None, create=True) as book, actions.alone(book):
     print("ready", flush=True)
     actions.regrade(book, [Path(sys.argv[1])], workers=1, scheduler=None, roster=None, every=False, assignment=None,
-                    seed=None, rubric=course_kit.ROWS, note="", allow_lower=False)
+                    seed=None, rubric=course_kit.ROWS, note="", allow_lower=False, accept=False)
 """
 
 

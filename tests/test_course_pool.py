@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,10 @@ from autograder import rubric, submission
 from autograder.course import batch, intake, pool, remote
 from autograder.course.gradebook import Gradebook
 from autograder.course.pool import Conditions, Graded, LocalPool, local
-from autograder.files import BadInput
+from autograder.files import BadInput, Refused
 from autograder.report import Report
 from autograder.rubric import Rubric
+from autograder.sandbox import canary
 from autograder.sandbox.process import SandboxError
 from autograder.suite import PUBLIC_SECRET, grader_version
 from tests import bank_file, course_kit
@@ -117,11 +119,26 @@ def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> N
     folder = bank_file.load(bank_file.paths("variants")[0]).write(tmp_path)
     found = submission.read(folder)
     (answer,) = remote.run_chunk(
-        [(found.sha256, intake.archived(found))], rubric.load().model_dump_json(), PUBLIC_SECRET
+        [(found.sha256, intake.archived(found))], rubric.load().model_dump_json(), PUBLIC_SECRET, accept=False
     )
     assert answer.sha256 == found.sha256
     report = Report.model_validate_json(answer.document)
     assert (report.score, report.submission.sha256) == (100.0, found.sha256)
+    assert (report.provenance.mode, report.provenance.accepted) == ("official", ())
+
+
+def test_where_student_code_is_not_kept_in_a_course_is_graded_only_if_that_is_accepted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canary, "leaks", lambda *_: ("open connections",))
+    conditions = Conditions(rubric.load(), PUBLIC_SECRET)
+    with pytest.raises(Refused, match="open connections"):
+        pool.opened(conditions)
+    zygote, accepted = pool.opened(replace(conditions, accept=True))
+    with zygote:
+        folder = bank_file.load(bank_file.paths("broken")[0]).write(tmp_path)
+        found = pool.graded(folder, "0" * 64, zygote, accepted, conditions)
+    assert Report.model_validate_json(found.document).provenance.accepted == ("open connections",)
 
 
 def test_a_machine_too_busy_to_start_over_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +181,8 @@ def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
     book, key, run, todo = planned(tmp_path, rows, 6)
     chunks = []
 
-    def task(sources: list[tuple[str, bytes]], rubric_text: str, secret: bytes) -> list[Graded]:
+    def task(sources: list[tuple[str, bytes]], rubric_text: str, secret: bytes, accept: bool) -> list[Graded]:
+        assert not accept
         assert Rubric.model_validate_json(rubric_text) == rows
         assert secret == PUBLIC_SECRET
         chunks.append(len(sources))

@@ -79,11 +79,12 @@ def regrade(
     rubric: Rubric,
     note: str,
     allow_lower: bool,
+    accept: bool,
 ) -> int:
     """Take in, grade what is missing, settle; the exit status."""
     from autograder.suite import PUBLIC_SECRET
 
-    conditions = Conditions(rubric, PUBLIC_SECRET if seed is None else str(seed).encode())
+    conditions = Conditions(rubric, PUBLIC_SECRET if seed is None else str(seed).encode(), accept)
     key = batch.Key.of(conditions)
     with book.all_or_nothing():
         for person in people.roster(roster) if roster is not None else ():
@@ -95,7 +96,10 @@ def regrade(
     if todo:
         say(f"{total} submissions, {len(todo)} to grade.")
         try:
-            with _pool(conditions, scheduler, min(workers, len(todo))) as pool, _progress("Grading", len(todo)) as done:
+            with (
+                _pool(conditions, scheduler, min(workers, len(todo)), book.folder) as pool,
+                _progress("Grading", len(todo)) as done,
+            ):
                 batch.work(book, key, run, pool, todo, done)
         except KeyboardInterrupt:
             left = len(batch.missing(book, key, run))
@@ -118,10 +122,12 @@ def regrade(
     return 3 if failed else 0
 
 
-def _pool(conditions: Conditions, scheduler: str | None, workers: int) -> contextlib.AbstractContextManager[batch.Pool]:
-    """Where to grade: on this machine, or on a cluster."""
+def _pool(
+    conditions: Conditions, scheduler: str | None, workers: int, folder: Path
+) -> contextlib.AbstractContextManager[batch.Pool]:
+    """Where to grade: on this machine, out of reach of the results in ``folder``, or on a cluster."""
     if scheduler is None:
-        return local(conditions, workers)
+        return local(conditions, workers, [folder])
     from autograder.course.remote import cluster
 
     return cluster(conditions, scheduler)

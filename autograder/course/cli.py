@@ -43,6 +43,9 @@ def regrade(
     note: Note = "",
     anonymous: Anonymous = None,
     allow_lower: AllowLower = False,
+    accept: Annotated[
+        bool, typer.Option("--accept-weaker-sandbox", help="grade where student code is not kept in, and report it")
+    ] = False,
 ) -> None:
     """Grade many submissions; again, only what is missing or has changed."""
     from autograder.course import actions
@@ -62,6 +65,7 @@ def regrade(
             rubric=_rubric(rubric),
             note=note,
             allow_lower=allow_lower,
+            accept=accept,
         )
     if status:
         raise SystemExit(status)

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any
 
 from autograder import submission, suite
 from autograder.rubric import Rubric
+from autograder.sandbox import canary
 from autograder.sandbox.confine import Limits, die_with_parent
 from autograder.sandbox.process import Process, SandboxError, Zygote
 from autograder.submission import BadSubmission
@@ -37,6 +38,7 @@ class Conditions:
 
     rubric: Rubric
     secret: bytes
+    accept: bool = False  # also a sandbox that does not hold everything
 
 
 class SharedZygote(Zygote):
@@ -55,18 +57,29 @@ class SharedZygote(Zygote):
             return super().reap(*args, **kwargs)
 
 
-def opened() -> SharedZygote:
-    """The zygote of a batch. The one place that says in which mode submissions of a course are graded."""
-    return SharedZygote()
+def opened(conditions: Conditions, folders: Sequence[Path] = ()) -> tuple[SharedZygote, tuple[str, ...]]:
+    """The zygote of a batch, and what of its sandbox was accepted. Grades of a course count.
+
+    Raises Refused where student code is not kept in, or out of ``folders``.
+    """
+    zygote = SharedZygote()
+    try:
+        zygote.ready()
+        return zygote, canary.check(zygote, folders, conditions.accept)
+    except BaseException:
+        zygote.close()
+        raise
 
 
-def graded(path: Path, sha256: str, zygote: Zygote, conditions: Conditions) -> Graded:
+def graded(path: Path, sha256: str, zygote: Zygote, accepted: tuple[str, ...], conditions: Conditions) -> Graded:
     """The report on the sources in ``path``. Raises SandboxError."""
     try:
         handed_in = submission.read(path)
     except BadSubmission as error:
         return Graded(sha256, trouble=str(error))
-    report = suite.grade(handed_in, zygote, conditions.rubric, secret=conditions.secret)
+    report = suite.grade(
+        handed_in, zygote, conditions.rubric, secret=conditions.secret, mode="official", accepted=accepted
+    )
     # Names of students are in the gradebook alone.
     facts = report.submission.model_copy(update={"id": sha256[:12]})
     return Graded(sha256, report.model_copy(update={"submission": facts}).to_json())
@@ -74,7 +87,7 @@ def graded(path: Path, sha256: str, zygote: Zygote, conditions: Conditions) -> G
 
 # --- in the processes of the pool -------------------------------------------------------------------------------------
 
-_shared: tuple[Zygote, Conditions] | None = None  # inherited by the forks
+_shared: tuple[Zygote, tuple[str, ...], Conditions] | None = None  # inherited by the forks
 
 
 def _started(parent: int) -> None:
@@ -92,17 +105,16 @@ def _task(path: Path, sha256: str) -> list[Graded]:
 class LocalPool:
     """Grades on this machine. Use as a context manager; after a loss, `renew` starts all processes anew."""
 
-    def __init__(self, conditions: Conditions, workers: int) -> None:
+    def __init__(self, conditions: Conditions, workers: int, folders: Sequence[Path] = ()) -> None:
         self.conditions, self.ahead, self.chunk = conditions, workers + 1, 1
-        self._workers = workers
+        self._workers, self._folders = workers, folders
         self._start()
 
     def _start(self) -> None:
         global _shared
-        self._zygote = opened()
+        self._zygote, accepted = opened(self.conditions, self._folders)
         try:
-            self._zygote.ready()
-            _shared = (self._zygote, self.conditions)
+            _shared = (self._zygote, accepted, self.conditions)
             context = multiprocessing.get_context("fork")
             self._executor = ProcessPoolExecutor(self._workers, context, _started, (os.getpid(),))
             self._executor.submit(os.getpid).result()  # all forks are made at the first task, before any thread is
@@ -142,9 +154,9 @@ class LocalPool:
 
 
 @contextlib.contextmanager
-def local(conditions: Conditions, workers: int) -> Iterator[LocalPool]:
-    """A pool on this machine, ended in every case."""
-    pool = LocalPool(conditions, workers)
+def local(conditions: Conditions, workers: int, folders: Sequence[Path] = ()) -> Iterator[LocalPool]:
+    """A pool on this machine, ended in every case; no submission may reach ``folders``."""
+    pool = LocalPool(conditions, workers, folders)
     try:
         yield pool
     finally:

@@ -23,11 +23,12 @@ ROOT = str(Path(__file__).resolve().parents[2])
 CHUNK = 4  # submissions of one task: torch is loaded once for them, and a lost worker loses no more
 
 
-def run_chunk(sources: list[tuple[str, bytes]], rubric: str, secret: bytes) -> list[Graded]:
+def run_chunk(sources: list[tuple[str, bytes]], rubric: str, secret: bytes, accept: bool) -> list[Graded]:
     """A task on a worker, which has threads and so must not fork graders itself."""
     request = {
         "rubric": rubric,
         "secret": base64.b64encode(secret).decode(),
+        "accept": accept,
         "sources": [(sha256, base64.b64encode(data).decode()) for sha256, data in sources],
     }
     done = subprocess.run(
@@ -48,13 +49,15 @@ def main() -> None:
     """The grader as a process: a request on standard input, reports on standard output."""
     die_with_parent()
     request = json.load(sys.stdin)
-    conditions = Conditions(Rubric.model_validate_json(request["rubric"]), base64.b64decode(request["secret"]))
+    rubric = Rubric.model_validate_json(request["rubric"])
+    conditions = Conditions(rubric, base64.b64decode(request["secret"]), request["accept"])
     answers = []
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, opened() as zygote:
+    zygote, accepted = opened(conditions)
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder, zygote:
         for sha256, data in request["sources"]:
             path = Path(folder) / "submission.zip"
             path.write_bytes(base64.b64decode(data))
-            one = graded(path, sha256, zygote, conditions)
+            one = graded(path, sha256, zygote, accepted, conditions)
             answers.append((one.sha256, one.document, one.trouble))
     json.dump(answers, sys.stdout)
 
@@ -76,7 +79,9 @@ class DaskPool:
         """Grade a few submissions; their sources travel with the task, so that nothing has to be shared."""
         sources = [(sha256, path.read_bytes()) for sha256, path in chunk]
         rubric = self.conditions.rubric.model_dump_json()
-        found: Future[list[Graded]] = self._executor.submit(run_chunk, sources, rubric, self.conditions.secret)
+        found: Future[list[Graded]] = self._executor.submit(
+            run_chunk, sources, rubric, self.conditions.secret, self.conditions.accept
+        )
         return found
 
     def renew(self) -> None:

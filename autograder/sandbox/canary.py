@@ -15,11 +15,29 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from autograder.files import BadInput, Refused
 from autograder.sandbox.errors import Crashed, Raised
 from autograder.sandbox.process import ROOT, SandboxError, Zygote
 from autograder.sandbox.student import Student
 
 INTRUDER = Path(__file__).with_name("intruder.py")
+
+
+def check(zygote: Zygote, folders: Iterable[Path], accept: bool) -> tuple[str, ...]:
+    """What student code could do here, which whoever grades has accepted; raises Refused without ``accept``.
+
+    Raises BadInput where a folder cannot be written to.
+    """
+    try:
+        found = leaks(zygote, folders)
+    except OSError as error:
+        raise BadInput(f"{error.filename}: {error.strerror}; choose a place that can be written to") from None
+    if found and not accept:
+        raise Refused(
+            f"not graded: here student code could {', '.join(found)}. "
+            "Grade elsewhere, or accept that with --accept-weaker-sandbox; the report then says so"
+        )
+    return found
 
 
 def leaks(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
