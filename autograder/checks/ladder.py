@@ -97,6 +97,22 @@ def random_matrices(model: Module, rng: np.random.Generator, size: float) -> dic
     }
 
 
+def under(module: Module, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+    """The output for ``x`` once ``weights`` are set; raises Failed where it is what it was before.
+
+    What holds for a class that hands on its input holds for nothing that it computes.
+    """
+    before = tensor(module(x), x.shape)
+    module.push(weights)
+    after = tensor(module(x), x.shape)
+    if not np.abs(after - before).max() > MOVES:
+        raise Failed(
+            f"With other weights, the output of {module.name} stayed the same.",
+            "Does forward use the parts that __init__ makes?",
+        )
+    return after
+
+
 def silent(module: Module, x: np.ndarray, weights: Mapping[str, np.ndarray], most: int) -> list[Parameter]:
     """The parameters that do not move the module's output for ``x``, from ``weights`` on; the largest are tried first.
 
