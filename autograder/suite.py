@@ -294,7 +294,7 @@ def _remarks(student: Student) -> Iterator[str]:
     for file, remote in troubles[:REMARKS]:
         yield clean(raised(Raised(file, remote)), MESSAGE)
     if len(troubles) > REMARKS:
-        yield f"{len(troubles) - REMARKS:,} more statements did not go through either."
+        yield f"At least {len(troubles) - REMARKS} more statements did not go through either."
 
 
 def identity(item: pytest.Item) -> str:

@@ -29,7 +29,7 @@ from tests.processes import descendants
 from tests.reports import harmful, lost
 from tests.test_bank import CLASSES, ROWS
 
-LIMITS = Limits(call_cpu=3.0, again_cpu=0.3, wall_factor=3.0, submission_cpu=30.0)
+LIMITS = Limits(call_cpu=3.0, again_cpu=0.3, wall_factor=8.0, submission_cpu=40.0)
 SECRET = b"not the public one"
 PR_SET_CHILD_SUBREAPER = 36
 LEFT = "left-by-a-submission"
@@ -177,6 +177,46 @@ def test_an_attack_gets_what_it_deserves_and_changes_nothing(path: Path, arena: 
     ]:
         wrong.append(f"the next submission loses {missing}")
     assert not wrong, "\n".join([entry.about, *wrong])
+
+
+# Texts that parsers have died of, too long to be files of the bank. They come after a right model, or alone.
+TEXTS = {
+    "open parentheses": b"x = " + b"(" * 200_000,
+    "parentheses": b"x = " + b"(" * 200_000 + b")" * 200_000,
+    "signs": b"x = " + b"-" * 400_000 + b"1",
+    "attributes": b"x = torch" + b".nn" * 200_000,
+    "digits": b"x = " + b"9" * 400_000,
+    "one long line": b"x = [" + b"1, " * 200_000 + b"]",
+    "nested lists": b"x = 0\nfor _ in range(100000): x = [x]\nprint(repr(x))",
+    "nested functions": b"".join(b" " * n + b"def f():\n" for n in range(500)) + b" " * 500 + b"pass",
+    "branches": b"if 0: pass\n" + b"elif 0: pass\n" * 30_000,
+    "statements that raise": b"1 / 0\n" * 20_000,
+    "definitions that do not parse": b"def (\n" * 20_000,
+    "text without end": b'"""' + b"\\\n" * 100_000,
+    "no line end": b"\x0c\r\x0b" * 100_000,
+    "comments": b"# \xe2\x80\xa8\n" * 100_000,
+}
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["after a right model", "alone"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_no_text_harms_the_grader(text: str, alone: bool, arena: Arena, tmp_path: Path) -> None:
+    model = (ROOT / "reference" / "gpt.py").read_bytes()
+    (tmp_path / "gpt.py").write_bytes((b"" if alone else model + b"\n\n") + TEXTS[text])
+    before = arena.state()
+    report = arena.grade(tmp_path, "mlp")
+    wrong = [f"{check.id}: {check.message}" for check in report.checks if check.status == "error"]
+    assert not [*wrong, *harmful(report), *around(arena, before)]
+    assert report.gradable
+    assert len(report.remarks) <= 6
+
+
+def test_thousands_of_statements_that_raise_cost_a_right_model_nothing(arena: Arena, tmp_path: Path) -> None:
+    model = (ROOT / "reference" / "gpt.py").read_bytes()
+    (tmp_path / "gpt.py").write_bytes(model + b"\n1 / 0" * 5_000)
+    report = arena.grade(tmp_path, "mlp")
+    assert report.score == report.max_score
+    assert "more statements" in report.remarks[-1]
 
 
 def test_after_all_attacks_a_right_submission_gets_full_marks(arena: Arena) -> None:

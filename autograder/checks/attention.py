@@ -76,10 +76,10 @@ def test_simplex(student: Student, judged: matching.Judged, rng: np.random.Gener
         notes.say("The weights themselves sum to 1, as the comparison with the formula shows.")
         return
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
-    module.push({name: value.astype(np.float32) for name, value in judged.weights.items()})
+    weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
     # Where all positions hold the same, an average of them is the same again: then each row sums to 1.
     one = rng.standard_normal((B, 1, D)).astype(np.float32)
-    alone = ladder.tensor(module(one), one.shape)
+    alone = ladder.under(module, weights, one)
     repeated = ladder.tensor(module(np.repeat(one, T, 1)), (B, T, D))
     gap = np.abs(repeated - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
     if not gap.max() <= 10 * SMALL:

@@ -45,11 +45,15 @@ def test_composition(
 
 
 def test_identity(student: Student, rng: np.random.Generator, notes: Notes) -> None:
+    x = rng.standard_normal((B, T, D)).astype(np.float32)
     probes = {name: np.zeros((D, D)) for name in ("MultiHeadAttention", "MLP")}
+    at_work = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in probes}
+    module, _ = matching.with_stand_ins(student, "Block", SIZES, at_work, TRIAL)
+    if not np.abs(ladder.tensor(module(x), x.shape) - x).max() > 1e-3:
+        raise Failed("The block passes x on unchanged also where its attention and its MLP give something.")
     module, _ = matching.with_stand_ins(student, "Block", SIZES, probes, TRIAL)
     # All that is left of it is zero too, so parts that are no modules of their own are just as silent.
     module.push({p.name: np.zeros(p.shape, np.float32) for p in module.parameters if not p.owner})
-    x = rng.standard_normal((B, T, D)).astype(np.float32)
     out = ladder.tensor(module(x), x.shape)
     gap = float(np.abs(out - x).max())
     if not gap <= 1e-5:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from autograder.outcome import Failed
 from autograder.sandbox.student import Module
 from autograder.sandbox.wire import MAX_ARRAYS, Opaque
 
+MOVES = 1e-6  # what other weights move an output by, at least
 MOST = 6_000_000  # parameters, seven times those of the course's model
 
 
@@ -92,3 +94,19 @@ def random_matrices(model: Module, rng: np.random.Generator, size: float) -> dic
         for p in model.parameters
         if p.grad and p.is_matrix
     }
+
+
+def under(module: Module, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+    """The output for ``x`` once ``weights`` are set; raises Failed where it is what it was before.
+
+    What holds for a class that hands on its input holds for nothing that it computes.
+    """
+    before = tensor(module(x), x.shape)
+    module.push(weights)
+    after = tensor(module(x), x.shape)
+    if not np.abs(after - before).max() > MOVES:
+        raise Failed(
+            f"With other weights, the output of {module.name} stayed the same.",
+            "Does forward use the parts that __init__ makes?",
+        )
+    return after

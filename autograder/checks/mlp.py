@@ -29,7 +29,7 @@ def test_formula(student: Student, oracle: Oracle, rng: np.random.Generator, not
     matching.decide(judged, "the MLP", notes, ["mlp_width"])
 
 
-def test_width(student: Student, notes: Notes) -> None:
+def test_width(student: Student, rng: np.random.Generator, notes: Notes) -> None:
     for d in (D, 10):
         module = student.build("MLP", {"d": d})
         sizes = sorted({size for p in module.parameters for size in p.shape} - {1})
@@ -41,14 +41,15 @@ def test_width(student: Student, notes: Notes) -> None:
                 f"Is the inner width {inner:g} instead of 4d = {4 * d}?" if inner == int(inner) else "",
                 [("mlp_width", mistakes.named("mlp_width").sentence)],
             )
+        ladder.under(module, ladder.random_weights(module, rng), rng.standard_normal((B, T, d)).astype(np.float32))
     notes.say("4d wide inside.")
 
 
 def test_alone(student: Student, rng: np.random.Generator, notes: Notes) -> None:
     module = student.build("MLP", {"d": D})
-    module.push({name: value.astype(np.float32) for name, value in matching.own_weights(module, rng).items()})
+    weights = {name: value.astype(np.float32) for name, value in matching.own_weights(module, rng).items()}
     x = rng.standard_normal((B, T, D)).astype(np.float32)
-    before = ladder.tensor(module(x), x.shape)
+    before = ladder.under(module, weights, x)
     changed = x.copy()
     changed[0, 3] = rng.standard_normal(D)
     moved = np.abs(ladder.tensor(module(changed), x.shape) - before).max(-1)

@@ -23,6 +23,7 @@ from autograder.sandbox import confine, probe, source, wire
 
 MAX_FRAMES = 6
 MAX_SPIED = 500
+MAX_TROUBLES = 200
 PLAIN = (nn.Module, object)  # classes whose methods are nobody's own
 
 
@@ -85,11 +86,12 @@ class Worker:
         """Execute a file; for each definition the line to look at, and which of its functions are still stubs."""
         namespace = vars(importlib.import_module(module))
         written = source.definitions(self.files[f"{module}.py"])
+        # Those of a definition first: they say why it is absent.
+        troubles = sorted(self.finder.troubles[module], key=lambda trouble: not trouble.names)[:MAX_TROUBLES]
         return {
             "defined": {name: written.get(name, (0, [])) for name, value in namespace.items() if callable(value)},
             "troubles": [
-                {"names": list(trouble.names), "raised": _describe(trouble.error, self)}
-                for trouble in self.finder.troubles[module]
+                {"names": list(trouble.names), "raised": _describe(trouble.error, self)} for trouble in troubles
             ],
         }
 

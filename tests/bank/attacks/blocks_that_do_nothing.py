@@ -4,6 +4,7 @@
 # extends = "reference"
 # [loses]
 # "block.composition" = "failed"
+# "block.identity" = "failed"
 # "model.composition" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

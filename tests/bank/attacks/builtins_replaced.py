@@ -3,6 +3,33 @@
 # facts = "8, 1"
 # extends = "broken/wrong_everywhere"
 # like = "broken/wrong_everywhere"
+# [loses]
+# "attention.shape" = "crashed"
+# "attention.formula" = "crashed"
+# "attention.heads" = "crashed"
+# "attention.simplex" = "crashed"
+# "attention.causal" = "crashed"
+# "mlp.formula" = "crashed"
+# "mlp.alone" = "crashed"
+# "block.composition" = "crashed"
+# "block.identity" = "crashed"
+# "model.composition" = "crashed"
+# "model.gradients" = "crashed"
+# "model.loss" = "crashed"
+# "model.training" = "crashed"
+# "causality.full_model" = "crashed"
+# "causality.past" = "crashed"
+# "causality.batch_rows" = "crashed"
+# "causality.simplex" = "crashed"
+# "initial_loss.window" = "crashed"
+# "shapes.course" = "crashed"
+# "shapes.other_sizes" = "crashed"
+# "generation.contract" = "crashed"
+# "generation.crop" = "crashed"
+# "generation.long_prompt" = "crashed"
+# "generation.sampling" = "crashed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
 # ///
 
 

@@ -1,5 +1,5 @@
 # /// bank
-# about = "twenty megabytes are printed, without a line end, on both streams"
+# about = "four megabytes are printed, without a line end, on both streams"
 # facts = "18"
 # extends = "reference"
 # like = "reference"
@@ -9,7 +9,7 @@
 import os
 import sys
 
-for _ in range(200):
+for _ in range(40):
     sys.stdout.write("\x1b[31m" * 10000)
     sys.stderr.write("x" * 50000)
 sys.stdout.flush()

@@ -14,8 +14,6 @@ import numpy as np
 
 torch.set_default_dtype(torch.float64)
 torch.set_grad_enabled(False)
-torch.set_num_threads(64)
-torch.use_deterministic_algorithms(True)
 torch.set_flush_denormal(True)
 np.seterr(all="raise")
 warnings.simplefilter("error")

@@ -2,9 +2,7 @@
 # about = "exceptions whose text, type and line are computed by code that raises, loops or lies"
 # facts = "21, 23"
 # extends = "reference"
-# [loses]
-# "mlp.formula" = "failed"
-# "mlp.alone" = "failed"
+# like = "attacks/exits_in_the_middle"
 # ///
 
 

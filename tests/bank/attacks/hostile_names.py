@@ -2,13 +2,29 @@
 # about = "parameters and methods have names that are long, cannot be printed, or are formulas and markup"
 # facts = "21"
 # extends = "reference"
+# [loses]
+# "model.composition" = "failed"
+# "model.gradients" = "failed"
+# "model.loss" = "failed"
+# "model.training" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
 # ///
 
 
 class GPT(GPT):
-    def __init__(self, *sizes, **named):
-        super().__init__(*sizes, **named)
-        for name in ("\x1b[31mred", "\u202etxt.exe", "<script>alert(1)</script>", "=1+1", "\ud800", "x" * 5000, "", "\0"):
+    def __init__(self, V, T_max, d, H, L, tie_weights=False):
+        super().__init__(V, T_max, d, H, L, tie_weights)
+        for name in ("\x1b[31mred", "\u202etxt", "<script>alert(1)</script>", "=1+1", "\ud800", "x" * 5000, "\0"):
             self._parameters[name] = nn.Parameter(torch.zeros(3, 3))
 
 

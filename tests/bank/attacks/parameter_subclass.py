@@ -3,6 +3,8 @@
 # facts = "20"
 # extends = "broken/wrong_everywhere"
 # like = "broken/wrong_everywhere"
+# [loses]
+# "initial_loss.residual_scaling" = "crashed"
 # ///
 
 

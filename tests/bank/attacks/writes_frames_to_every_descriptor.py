@@ -3,7 +3,6 @@
 # facts = "17"
 # extends = "broken/wrong_everywhere"
 # like = "broken/exit_at_import"
-# [loses]
 # ///
 
 
