@@ -21,7 +21,7 @@ def ways():
     yield lambda: mmap.mmap(os.open("/guarded/secret.txt", os.O_RDONLY), 0, prot=mmap.PROT_READ).read().decode()
     libc = ctypes.CDLL(None)
     text = ctypes.create_string_buffer(1000)
-    yield lambda: text.raw[: libc.read(libc.open(b"/guarded/secret.txt", 0), text, 1000)].decode()
+    yield lambda: text.raw[: max(0, libc.read(libc.open(b"/guarded/secret.txt", 0), text, 1000))].decode()
 
 
 for number, way in enumerate(ways()):
