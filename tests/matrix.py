@@ -1,22 +1,20 @@
 """``python -m tests.matrix [FOLDER ...]``: what each file of the bank loses, criterion by criterion.
 
-Graded, not read from the headers. At the end: which wrong submissions lose nothing, and what a class criterion takes
-for a mistake that is not its own.
+Read from the headers, which tests/test_bank.py holds against the grader. At the end: which wrong submissions lose
+nothing outside the bonus, and what a class criterion takes for a mistake that is not its own.
 """
 
 from __future__ import annotations
 
 import sys
-import tempfile
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from autograder import rubric, submission, suite
-from autograder.sandbox.confine import Limits
-from autograder.sandbox.process import Zygote
+from autograder import rubric
+from autograder.rubric import Check, Rubric
 from tests import bank_file
+from tests.bank_file import BankFile
 
 CLASSES = ("attention", "mlp", "block", "model")
 OWN = {  # the beginning of a file's name: the class criteria in which it may lose points
@@ -33,34 +31,39 @@ WHOLE = {"model.training"}  # of the whole model, as measured
 
 def main(folders: list[str]) -> None:
     rows = rubric.load()
-    criteria = [criterion.id for criterion in rows.criteria]
-    bonus = {criterion.id for criterion in rows.criteria if criterion.bonus}
+    criteria = [criterion.id for criterion in rows.criteria if not criterion.bonus]
     table = Table("submission", *criteria, "points", "mistakes named", box=None, pad_edge=False)
     unharmed, taken = [], []
-    with Zygote(Limits(call_cpu=3.0, again_cpu=0.5)) as zygote:
-        for path in bank_file.paths(*(folders or ["mistakes"])):
-            with tempfile.TemporaryDirectory() as folder:
-                report = suite.grade(submission.read(bank_file.load(path).write(Path(folder))), zygote, rows)
-            lost = {c: sum(v.max_score - v.score for v in report.of(c)) for c in criteria}
-            named = sorted({found.mistake for check in report.checks for found in check.diagnosis})
-            points = report.max_score - sum(lost[c] for c in criteria if c not in bonus)
-            cells = [f"{lost[c]:g}" if lost[c] else "·" for c in criteria]
-            table.add_row(path.stem, *cells, f"{points:g}", ", ".join(named))
-            if points == report.max_score:
-                unharmed.append(path.stem)
-            own = OWN.get(path.stem.split("_")[0], set())
-            taken += [
-                f"{path.stem}: {check.id} {check.max_score - check.score:g}"
-                for check in report.checks
-                if check.criterion in CLASSES
-                and check.criterion not in own
-                and check.id not in WHOLE
-                and check.score < check.max_score
-            ]
+    for path in bank_file.paths(*(folders or ["mistakes"])):
+        entry = bank_file.load(path)
+        lost = {check: cost(check, entry.loses.get(check.id, "passed")) for check in rows.checks}
+        by_criterion = {c: sum(points for check, points in lost.items() if check.criterion == c) for c in criteria}
+        total = sum(by_criterion.values())
+        cells = [f"{by_criterion[c]:g}" if by_criterion[c] else "·" for c in criteria]
+        table.add_row(path.stem, *cells, f"{rows.total - total:g}", ", ".join(sorted(entry.names)))
+        if not total:
+            unharmed.append(path.stem)
+        taken += taken_elsewhere(entry, rows)
     console = Console(width=200, highlight=False)
     console.print(table)
     console.print(f"\n{len(unharmed)} lose nothing outside the bonus: {', '.join(unharmed) or 'none'}")
-    console.print(f"{len(taken)} points taken in another class: {'; '.join(taken) or 'none'}")
+    console.print(f"{len(taken)} times a class takes points for another's mistake: {'; '.join(taken) or 'none'}")
+
+
+def taken_elsewhere(entry: BankFile, rows: Rubric) -> list[str]:
+    """What a class criterion loses although the mistake, by the file's name, is not its own."""
+    own = OWN.get(entry.path.stem.split("_")[0], set())
+    return [
+        f"{entry.path.stem} {check.id} {entry.loses[check.id]}"
+        for check in rows.checks
+        if check.id in entry.loses and check.criterion in CLASSES and check.criterion not in own
+        if check.id not in WHOLE
+    ]
+
+
+def cost(check: Check, status: str) -> float:
+    """The points that a check loses with that status."""
+    return {"passed": 0.0, "partial": check.points / 2}.get(status, float(check.points))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 
 from autograder import rubric
 from autograder.report import Report
-from tests import bank_file
+from tests import bank_file, matrix
 
 ROWS = rubric.load()
 CLASSES = {"attention", "mlp", "block", "model"}
@@ -39,3 +39,8 @@ def test_variants_lose_nothing_by_their_own_account() -> None:
         entry = bank_file.load(path)
         assert not entry.loses, path
         assert not entry.names, path
+
+
+def test_a_class_loses_points_for_its_own_mistakes_alone() -> None:
+    for path in bank_file.paths("mistakes"):
+        assert not matrix.taken_elsewhere(bank_file.load(path), ROWS)
