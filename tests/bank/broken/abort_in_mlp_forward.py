@@ -3,6 +3,7 @@
 # extends = "reference"
 # [loses]
 # "mlp.formula" = "crashed"
+# "mlp.width" = "crashed"
 # "mlp.alone" = "crashed"
 # "model.training" = "crashed"
 # "causality.full_model" = "crashed"
