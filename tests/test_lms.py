@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import stat
+import sys
 import zipfile
 from collections.abc import Callable
 from importlib import import_module
@@ -412,6 +414,22 @@ def test_bad_input_is_status_2_and_one_line(
     assert not (tmp_path / "x.zip").exists()
     line = one_line(printed.err)
     assert [word for word in said if word not in line] == []
+
+
+def test_scripts_keep_line_feeds_alone_wherever_a_package_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run").write_bytes(b"#!/bin/sh\r\necho\r\n")
+    monkeypatch.setattr(_pack, "TOP", tmp_path)
+    assert _pack.text("run").data == b"#!/bin/sh\necho\n"
+
+
+def test_modes_are_kept_also_by_a_package_made_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    data = _pack.zipped({"run": _pack.Entry(b"x", 0o755)})
+    monkeypatch.undo()
+    (info,) = zipfile.ZipFile(io.BytesIO(data)).infolist()
+    assert (info.create_system, info.external_attr >> 16) == (3, 0o100755)
 
 
 def test_a_package_cannot_be_made_where_a_part_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
