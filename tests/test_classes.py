@@ -179,7 +179,7 @@ def test_every_parameter_of_the_reference_moves_the_logits(zygote: Zygote, tmp_p
         (CONSTANT, "the logits do not", "the logits do not"),
         (NOISE, "the logits do not", "the logits do not"),
         (HIDDEN, "", "from another seed"),
-        (LOCKED, "", "do not hold"),
+        (LOCKED, "do not hold", "do not hold"),
         (DROPOUT, "", ""),
     ],
     ids=["constant", "noise", "hidden", "locked", "dropout"],

@@ -49,7 +49,8 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         kept = model.pull()
         unset = sum(name not in kept or not np.array_equal(value, kept[name]) for name, value in weights.items())
         if unset:
-            return Claims("", f"{unset} parameters of a small GPT do not hold what is written into them.")
+            said = f"{unset} parameters of a small GPT do not hold what is written into them."
+            return Claims(said, said)
         with student.fresh() as fresh:
             twin = fresh.build("GPT", n.arguments(), seed=1)
             twin.push(weights)

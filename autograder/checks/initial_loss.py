@@ -34,7 +34,9 @@ def test_window(student: Student, assignment: Assignment, rng: np.random.Generat
         model = fresh.build("GPT", n.arguments())
         idx = rng.integers(0, n.V, (BATCH, n.T_max))
         for seed in rng.integers(1 << 31, size=SEEDS):
-            model.push(student.build("GPT", n.arguments(), seed=int(seed)).pull())
+            initial = student.build("GPT", n.arguments(), seed=int(seed))
+            ladder.affordable(initial)
+            model.push(initial.pull())
             logits = ladder.logits(model(idx), (BATCH, n.T_max, n.V)).astype(np.float64)
             if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
                 raise Failed(

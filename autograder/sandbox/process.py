@@ -28,6 +28,7 @@ from autograder.sandbox.confine import Limits
 ROOT = str(Path(__file__).resolve().parents[2])
 KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")  # how numpy and torch find and fit the machine
 GRACE = 5.0  # s to wait for a process that has been killed
+ANSWER = 60.0  # s for the zygote to fork or to reap, which takes milliseconds on a machine that is not overloaded
 START = 120.0  # s for importing torch on a slow disk
 
 
@@ -127,7 +128,7 @@ class Zygote:
             frame = wire.encode(request)
             socket.send_fds(self._socket, [b"+"], [theirs.fileno(), into])
             self._socket.sendall(frame)
-            pid = int(self._receive(GRACE)["pid"])
+            pid = int(self._receive(ANSWER)["pid"])
         except OSError as error:
             raise SandboxError(f"the zygote is gone: {error}{self._last_words()}") from None
         finally:
@@ -145,7 +146,7 @@ class Zygote:
             self._socket.sendall(b"+" + wire.encode({"do": "reap", "pid": pid, "forked": forked}))
         except OSError as error:
             raise SandboxError(f"the zygote is gone: {error}{self._last_words()}") from None
-        return self._receive(GRACE)
+        return self._receive(ANSWER)
 
     def close(self) -> None:
         """End the zygote and everything forked from it."""
@@ -201,7 +202,7 @@ class Process:
         self._selector.register(output, selectors.EVENT_READ, "output")
         self._selector.register(channel, selectors.EVENT_READ, "channel")
         try:
-            self.held = tuple(self._exchange(b"", GRACE * 2, GRACE * 10)["held"])
+            self.held = tuple(self._exchange(b"", GRACE * 2, ANSWER)["held"])
         except Died as error:
             raise SandboxError(f"a {scratch.name.split('-')[0]} process did not start: {error}") from None
 

@@ -185,7 +185,7 @@ class Worker:
         # By hand: the first use of torch.optim costs a second of imports.
         for step in range(1, steps + 1):
             model.zero_grad(set_to_none=True)
-            loss = _loss(model(x, y))
+            loss = _loss(model(x.clone(), y.clone()))  # whatever forward does to them, the next step has the same
             loss.backward()  # type: ignore[no-untyped-call]
             losses.append(float(loss.detach()))
             if losses[-1] < stop:

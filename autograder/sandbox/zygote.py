@@ -150,7 +150,12 @@ def _warm() -> dict[str, Any]:
     import traceback
     import typing
 
-    del ast, inspect, linecache, math, random, traceback, typing  # loaded now; a confined worker may find no file
+    import numpy.random  # numpy itself loads it at its first use: in every worker anew
+    import torch.utils.data
+
+    torch.manual_seed(0)
+    # Loaded now; a confined worker may find no file.
+    del ast, inspect, linecache, math, random, traceback, typing, numpy
     return {
         "torch": torch.__version__,
         "python": platform.python_version(),
