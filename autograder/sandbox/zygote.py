@@ -74,7 +74,18 @@ def _warm() -> dict[str, Any]:
     import traceback
     import typing
 
-    del ast, inspect, linecache, math, random, traceback, typing  # loaded now; a confined worker may find no file
+    import numpy.random
+
+    del (
+        ast,
+        inspect,
+        linecache,
+        math,
+        numpy,
+        random,
+        traceback,
+        typing,
+    )  # loaded now; a confined worker may find no file
     return {
         "torch": torch.__version__,
         "python": platform.python_version(),
