@@ -95,11 +95,12 @@ class Arena:
 
     def connected(self) -> bool:
         """Whether anyone has reached the port."""
-        try:
-            self.listener.accept()[0].close()
-        except BlockingIOError:
-            return False
-        return True
+        reached = False
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self.listener.accept()[0].close()
+                reached = True
+        return reached
 
     def grade(self, path: Path, only: str | None = None) -> Report:
         return suite.grade(submission.read(path), self.zygote, ROWS, secret=SECRET, only=only)

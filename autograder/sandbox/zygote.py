@@ -151,9 +151,7 @@ def _warm() -> dict[str, Any]:
     import typing
 
     import numpy.random  # numpy itself loads it at its first use: in every worker anew
-    import torch.utils.data
 
-    torch.manual_seed(0)
     # Loaded now; a confined worker may find no file.
     del ast, inspect, linecache, math, random, traceback, typing, numpy
     return {

@@ -8,7 +8,6 @@
 # "attention.simplex" = "failed"
 # "attention.causal" = "failed"
 # "mlp.formula" = "failed"
-# "mlp.width" = "failed"
 # "mlp.alone" = "failed"
 # "block.composition" = "failed"
 # "block.identity" = "failed"

@@ -1,5 +1,5 @@
 # /// bank
-# about = "descriptors are opened until there are no more, and kept"
+# about = "descriptors are opened until there are no more, and most are kept"
 # facts = "18"
 # extends = "reference"
 # like = "reference"
@@ -15,3 +15,5 @@ try:
     print("GAINED", len(kept), "descriptors")
 except OSError:
     pass
+for descriptor in kept[-10:]:
+    os.close(descriptor)
