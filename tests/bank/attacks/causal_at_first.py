@@ -4,21 +4,9 @@
 # extends = "reference"
 # [loses]
 # "model.composition" = "failed"
-# "parameters.total" = "failed"
-# "parameters.other_sizes" = "failed"
-# "parameters.by_part" = "failed"
 # "causality.full_model" = "failed"
-# "causality.past" = "failed"
 # "causality.batch_rows" = "failed"
-# "causality.simplex" = "failed"
 # "initial_loss.window" = "failed"
-# "initial_loss.residual_scaling" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.contract" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # ///
 
 

@@ -14,6 +14,7 @@
 # "causality.past" = "failed"
 # "causality.batch_rows" = "failed"
 # "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
 # "initial_loss.residual_scaling" = "failed"
 # "generation.contract" = "failed"
 # "generation.crop" = "failed"

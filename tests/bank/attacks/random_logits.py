@@ -2,6 +2,7 @@
 # about = "a right count, and logits that are noise of the size that gives the right loss"
 # facts = "20"
 # extends = "reference"
+# names = ["dropout_in_eval"]
 # [loses]
 # "model.composition" = "failed"
 # "model.gradients" = "failed"

@@ -2,6 +2,7 @@
 # about = "the object that serves the requests is found, and claims a finished submission"
 # facts = "22, 17"
 # extends = "stub"
+# names = ["dropout_in_eval"]
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"

@@ -4,11 +4,11 @@
 # extends = "stub"
 # like = "broken/exit_at_import"
 # [loses]
-# "parameters.formula" = "missing"
-# "parameters.shares" = "missing"
-# "paper.block_matrices" = "missing"
-# "paper.expected_loss" = "missing"
-# "paper.layer_norm" = "missing"
+# "parameters.formula" = "crashed"
+# "parameters.shares" = "crashed"
+# "paper.block_matrices" = "crashed"
+# "paper.expected_loss" = "crashed"
+# "paper.layer_norm" = "crashed"
 # ///
 
 

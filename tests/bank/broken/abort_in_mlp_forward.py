@@ -3,7 +3,6 @@
 # extends = "reference"
 # [loses]
 # "mlp.formula" = "crashed"
-# "mlp.width" = "crashed"
 # "mlp.alone" = "crashed"
 # "model.training" = "crashed"
 # "causality.full_model" = "crashed"
