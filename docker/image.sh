@@ -50,7 +50,7 @@ set -- "$@" --network none --target "$target" -f docker/Dockerfile -t "$image" \
 # The builders that can give every file and layer the same time, and so the image the same digest, are told to.
 if $docker buildx version >/dev/null 2>&1; then
     $docker buildx build --output type=docker,rewrite-timestamp=true --provenance false "$@" .
-elif $docker build --help | grep -q -- --timestamp; then
+elif $docker build --help 2>/dev/null | grep -q -- --timestamp; then
     $docker build --timestamp "$epoch" "$@" .
 else
     log=$(mktemp)

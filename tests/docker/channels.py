@@ -98,10 +98,16 @@ def by_image(folder: Path) -> Outcome:
 
 
 class Gradescope:
-    """Gradescope's harness: an image made once from the zip file, and a container of it for each submission."""
+    """Gradescope's harness: a container of the assignment's image for each submission."""
 
-    def __init__(self, package: bytes, wheels: Path, base: str = BASE) -> None:
-        self.image = "gpt-assembly-gradescope-zip"
+    def __init__(self, image: str) -> None:
+        self.image = image
+        self.setup_seconds = 0.0
+
+    @classmethod
+    def from_zip(cls, package: bytes, wheels: Path, base: str = BASE) -> Gradescope:
+        """With the image that Gradescope makes from the zip file, once."""
+        self = cls("gpt-assembly-gradescope-zip")
         started = time.perf_counter()
         name = docker(
             *("run", "-d", "--network", "none", "--memory", MEMORY, "--memory-swap", MEMORY, "--entrypoint", "sleep"),
@@ -116,13 +122,14 @@ class Gradescope:
                 os.chmod(folder, 0o755)
                 (Path(folder) / "results").mkdir()
                 docker("cp", folder, f"{name}:/autograder")
-            self.setup = docker("exec", name, "bash", "/autograder/source/setup.sh")
+            docker("exec", name, "bash", "/autograder/source/setup.sh")
             docker("exec", name, "cp", "/autograder/source/run_autograder", "/autograder/run_autograder")
             docker("exec", name, "chmod", "+x", "/autograder/run_autograder")
             docker("commit", name, self.image)
         finally:
             docker("rm", "-f", name)
         self.setup_seconds = time.perf_counter() - started
+        return self
 
     def __call__(self, folder: Path, cpus: str = "2", metadata: dict[str, object] | None = None) -> Outcome:
         """One submission, in a box with Gradescope's memory."""
@@ -150,9 +157,6 @@ class Gradescope:
         data = json.loads(text)
         points = [test.get("score", 0) for test in data["tests"]]
         return Outcome(data["score"], points, text, done.stdout + done.stderr, done.returncode, took)
-
-    def close(self) -> None:
-        docker("rmi", "-f", self.image)
 
 
 class PrairieLearn:
@@ -201,11 +205,11 @@ def package(platform: str, **options: str) -> bytes:
 @contextlib.contextmanager
 def gradescope() -> Iterator[Gradescope]:
     """Gradescope with this project's package."""
-    channel = Gradescope(package("gradescope"), ROOT / "wheelhouse")
+    channel = Gradescope.from_zip(package("gradescope"), ROOT / "wheelhouse")
     try:
         yield channel
     finally:
-        channel.close()
+        docker("rmi", "-f", channel.image)
 
 
 @contextlib.contextmanager

@@ -205,6 +205,12 @@ def test_where_the_grader_is_broken_gradescope_gets_no_result(gradescope: Grades
         assert not list((open_tmp / "results").iterdir())
 
 
+def test_gradescope_s_docker_way_gives_the_same_points(open_tmp: Path) -> None:
+    done = Gradescope(channels.image("gradescope"))(reference(open_tmp))
+    assert (done.status, done.score) == (0, ROWS.total)
+    assert done.points == [check.points for check in ROWS.checks]
+
+
 # --- PrairieLearn -----------------------------------------------------------------------------------------------------
 
 
