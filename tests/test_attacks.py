@@ -194,7 +194,7 @@ TEXTS = {
     "statements that raise": b"1 / 0\n" * 20_000,
     "definitions that do not parse": b"def (\n" * 20_000,
     "text without end": b'"""' + b"\\\n" * 100_000,
-    "no line end": b"\x0c\r\x0b" * 100_000,
+    "no line end": b"x = 1" + b"\x0c\r\x0b" * 100_000,
     "comments": b"# \xe2\x80\xa8\n" * 100_000,
 }
 
