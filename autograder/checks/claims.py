@@ -183,6 +183,7 @@ def _moves(model: Module, name: str, values: tuple[np.ndarray, np.ndarray], idx:
 
 def _weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Values for all parameters, also for those that are not trained."""
+    ladder.affordable(model)
     return {p.name: np.ones(p.shape, np.float32) for p in model.parameters} | ladder.random_weights(model, rng)
 
 
