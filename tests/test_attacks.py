@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import importlib
+import importlib.util
 import os
 import secrets
 import shutil
@@ -36,7 +38,8 @@ LEFT = "left-by-a-submission"
 SHARED = [Path(folder) for folder in ("/tmp", "/var/tmp", "/dev/shm", "/")]
 # Listed without what is below: a submission could put something beside the libraries, or change one at the top.
 LIBRARIES = [Path(sysconfig.get_path(name)) for name in ("purelib", "platlib", "stdlib")]
-LIBRARIES += [Path(sysconfig.get_path("platlib"), name) for name in ("torch", "numpy")]
+LIBRARIES += [Path(importlib.import_module(name).__path__[0]) for name in ("numpy", "pydantic")]
+LIBRARIES += [Path(str(spec.origin)).parent for spec in [importlib.util.find_spec("torch")] if spec]
 KEPT = [ROOT / name for name in ("autograder", "reference", "student", "tests")]
 
 State = dict[str, tuple[int, ...]]
