@@ -40,11 +40,11 @@ lint: ## check style and types
 
 derive: ## make student/ from reference/
 	@sh requirements/setup.sh course
-	@.venv/bin/python reference/derive.py
+	@.venv/bin/python -m reference.derive
 
 derive-check: ## fail if student/ is not what reference/ gives
 	@sh requirements/setup.sh course
-	@.venv/bin/python reference/derive.py --check
+	@.venv/bin/python -m reference.derive --check
 
 lock: ## pin the newest fitting versions: make lock [ARGS=--upgrade]
 	@sh requirements/setup.sh
