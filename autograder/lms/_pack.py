@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
-GRADER = ("*.py", "*.toml", "*.json", "*.txt", "*.html", "*.css", "*.js")
+GRADER = ("*.py", "*.toml", "*.json", "*.txt", "*.html", "*.css", "*.js", "*.ipynb")
 INSTALL = ("setup.sh", "missing.py", "grade.txt", "torch.txt")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files give the same bytes, whenever they are packed
 SECRET_BYTES = 32
