@@ -100,7 +100,7 @@ def main() -> None:
     Console(width=110).print(table)
     wrong = [(setting, name, fault) for setting, faults in found.items() for name, fault in faults.items() if fault]
     for setting, name, fault in wrong:
-        print(f"\n{setting}, {name}:\n{fault[-3000:]}")
+        print(f"\n{setting}, {name}:\n{fault[-600:]}")
     for setting, faults in found.items():
         print(
             f"{setting}: {len(faults)} of {len(names)} attacks run, {sum(map(bool, faults.values()))} not as deserved"
