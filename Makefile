@@ -13,7 +13,7 @@ export SUBMISSION # reaches the recipe as a variable of the shell, so that no sp
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two targets at once would both set up .venv
-.PHONY: help setup grade test lint derive derive-check lock clean
+.PHONY: help setup grade test bench lint derive derive-check lock clean
 .PHONY: gradescope prairielearn wheelhouse image image-verify docker-grade docker-test parity
 
 help: ## list the targets
@@ -31,6 +31,10 @@ grade: ## grade a submission: make grade [SUBMISSION=student] [ARGS="--only caus
 test: ## run the package's own tests
 	@sh requirements/setup.sh dev
 	@.venv/bin/python -m pytest -n auto --dist worksteal $(ARGS)
+
+bench: ## measure what grading costs, against the budget: make bench [ARGS="--quick --only single"]
+	@sh requirements/setup.sh dev
+	@.venv/bin/python -m tests.bench $(ARGS)
 
 lint: ## check style and types
 	@sh requirements/setup.sh dev
