@@ -6,12 +6,16 @@ include bundle/Makefile
 
 export BASE_IMAGE TARGET IMAGE
 
-.PHONY: test lint derive derive-check lock student-bundle
+.PHONY: test bench lint derive derive-check lock student-bundle
 .PHONY: gradescope prairielearn wheelhouse image image-verify docker-grade docker-test parity
 
 test: ## run the package's own tests
 	@sh requirements/setup.sh dev
 	@.venv/bin/python -m pytest -n auto --dist worksteal $(ARGS)
+
+bench: ## measure what grading costs, against the budget: make bench [ARGS="--quick --only single"]
+	@sh requirements/setup.sh dev
+	@.venv/bin/python -m tests.bench $(ARGS)
 
 lint: ## check style and types
 	@sh requirements/setup.sh dev
