@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import io
 import re
+import tempfile
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from autograder import rubric, submission, suite
 from autograder.files import write_whole
@@ -27,34 +29,25 @@ IDS = re.compile(r"terminal-\d+")
 
 def two_mistakes(folder: Path) -> Path:
     """The reference with the softmax over the wrong axis and an MLP of half the width, written to ``folder``."""
-    changes = {
-        "head.py": ("F.softmax(scores, dim=-1)", "F.softmax(scores, dim=1)"),
-        "gpt.py": ("4 * d", "2 * d"),
-        "paper.py": ("", ""),
-    }
+    changes = {"head.py": ("softmax(scores, dim=-1)", "softmax(scores, dim=1)"), "gpt.py": ("4 * d", "2 * d")}
     folder.mkdir()
-    for name, (right, wrong) in changes.items():
+    for name in ("gpt.py", "head.py", "paper.py"):
         text = (ROOT / "reference" / name).read_text("utf-8")
-        (folder / name).write_text(text.replace(right, wrong) if right else text, "utf-8")
+        (folder / name).write_text(text.replace(*changes[name]) if name in changes else text, "utf-8")
     return folder
 
 
 def draw(report: Report) -> str:
     """Three criteria of ``report`` as SVG."""
     shown = report.model_copy(update={"criteria": tuple(c for c in report.criteria if c.id in SHOWN)})
-    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    terminal.show(shown, console)
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    from rich.text import Text
-
-    console.print(Text.from_ansi(text.rstrip("\n")))
+    printed = io.StringIO()
+    terminal.show(shown, Console(width=WIDTH, file=printed, force_terminal=True, color_system="standard"))
+    console = Console(record=True, width=WIDTH, file=io.StringIO())
+    console.print(Text.from_ansi(printed.getvalue().rstrip("\n")))
     return IDS.sub("report", FONTS.sub("", console.export_svg(title="make grade"))) + "\n"
 
 
 def main() -> None:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder, Zygote() as zygote:
         handed_in = submission.read(two_mistakes(Path(folder) / "student"))
         write_whole(PICTURE, draw(suite.grade(handed_in, zygote, rubric.load())))
