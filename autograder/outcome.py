@@ -65,8 +65,8 @@ def raised(error: Raised) -> str:
     if "SyntaxError" in remote.kinds:
         return f"{file or error.call} cannot be read as Python: line {line}:{quoted}: {remote.text}."
     what = f"{remote.type}: {remote.text}" if remote.text else remote.type
-    if error.call.endswith(".py"):
-        return f"{error.call} stops while it is being loaded, at line {line}:{quoted} raised {what}."
+    if error.call.endswith((".py", ".ipynb")):
+        return f"{file or error.call} stops while it is being loaded, at line {line}:{quoted} raised {what}."
     place = f" in {where} ({file}, line {line}):{quoted}" if file else ""
     return f"{error.call} raised {what}{place}."
 

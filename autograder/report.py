@@ -120,6 +120,27 @@ class Report(_Data):
         return self.model_dump_json(indent=1) + "\n"
 
 
+def narrowed(report: Report, criterion: str) -> Report:
+    """What a report says about one criterion, with its points."""
+    checks = report.of(criterion)
+    facts = next(row for row in report.criteria if row.id == criterion)
+    score, most = sum(check.score for check in checks), sum(check.max_score for check in checks)
+    named = report.submission.model_copy(update={"id": f'check("{criterion}")'})
+    return report.model_copy(
+        update={
+            "submission": named,
+            "checks": checks,
+            "criteria": (facts,),
+            "score": score,
+            "max_score": most,
+            "gradable": all(check.status != "error" for check in checks),
+            "unwritten": (),
+            "remarks": (),
+            "output": "",
+        }
+    )
+
+
 def totals(checks: tuple[Verdict, ...], bonus_criteria: set[str], total: int) -> tuple[float, float, float]:
     """(score, max_score, bonus): the bonus lifts the score, but never above the maximum.
 

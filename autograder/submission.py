@@ -1,4 +1,4 @@
-"""From a path to a Submission: bytes and names. Nothing of it is ever executed, parsed or unpacked here."""
+"""From a path to a Submission: bytes and names. No Python of it is ever executed, parsed or unpacked here."""
 
 from __future__ import annotations
 
@@ -18,12 +18,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from autograder import notebook
+from autograder.notebook import BadNotebook
+from autograder.sandbox.source import NOTEBOOK
 from autograder.sandbox.wire import clean
 
 MAIN = "gpt.py"
 GIVEN = Path(__file__).with_name("given")
+STUBS = GIVEN / "stub"
 MAX_FILE = 1 << 20  # bytes
 MAX_FILES = 50
+MAX_NOTEBOOKS = 10
 MAX_ZIP = 20 << 20  # bytes
 UNREADABLE = (
     zipfile.BadZipFile,
@@ -57,7 +62,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A Python file that could be read: the place it lies in, its name there, and how to get its bytes."""
+    """A Python file or notebook: the place it lies in, its name there, and how to get its bytes."""
 
     place: str
     name: str
@@ -69,9 +74,9 @@ class _Entry:
 
 
 def read(path: Path) -> Submission:
-    """The submission at ``path``: a Python file, or a folder or zip file with gpt.py in it, also one level down.
+    """The submission at ``path``: a Python file or a notebook, or a folder or zip file that holds one.
 
-    Raises BadSubmission.
+    In these, gpt.py or the notebook may also lie one level down. Raises BadSubmission.
     """
     shown = _named(str(path))
     try:
@@ -84,13 +89,15 @@ def read(path: Path) -> Submission:
                 form, files = "zip", _chosen(shown, _in_zip(real, shown, stack))
             elif real.suffix.lower() == ".py":
                 form, files = "file", {MAIN: _readable(_bounded(str(real), None, shown), shown)}
+            elif real.suffix.lower() == ".ipynb":
+                form, files = "notebook", {NOTEBOOK: notebook.write(_cells(_bounded(str(real), None, shown), shown))}
             else:
                 raise BadSubmission(
-                    f"{shown}: neither a folder nor a .py or .zip file; hand in gpt.py or what holds it"
+                    f"{shown}: neither a folder nor a .py, .ipynb or .zip file; hand in gpt.py or what holds it"
                 )
     except OSError as error:
         raise BadSubmission(
-            f"{shown}: {error.strerror}; name a gpt.py, or a folder or zip file that holds one"
+            f"{shown}: {error.strerror}; name a gpt.py or a notebook, or a folder or zip file that holds one"
         ) from None
     name = _named(real.name if form == "folder" else real.stem)
     digest = hashlib.sha256()
@@ -101,27 +108,80 @@ def read(path: Path) -> Submission:
 
 
 def _chosen(shown: str, entries: list[_Entry]) -> dict[str, bytes]:
-    """The files of the one place that holds gpt.py."""
-    notebooks = [entry for entry in entries if not _is_python(entry.name)]
-    entries = [entry for entry in entries if entry not in notebooks]
+    """The files of the one place that holds gpt.py or the notebook.
+
+    Of several candidates, those that are as they were given out, and notebooks for trying things out, are no work.
+    """
     mains = [entry for entry in entries if entry.name.lower() == MAIN]
-    if notebooks and not mains:
-        raise BadSubmission(
-            f"{notebooks[0].shown}: a notebook is not graded; put your classes into a file named gpt.py"
-        )
-    if not mains:
+    notebooks = [entry for entry in entries if _is_notebook(entry.name)]
+    if not mains and not notebooks:
         others = sorted({_named(entry.name) for entry in entries})
         seen = f"only {', '.join(others[:5])}" if others else "no Python file at all"
         raise BadSubmission(f"{shown}: no gpt.py, {seen}; put your classes into a file named gpt.py")
-    if len(mains) > 1:
-        listed = ", ".join(entry.shown for entry in mains[:5])
-        raise BadSubmission(f"{shown}: {len(mains)} candidates for gpt.py ({listed}); leave one")
-    beside = [entry for entry in entries if entry.place == mains[0].place]
-    if len(beside) > MAX_FILES:
-        raise BadSubmission(f"{shown}: {len(beside)} Python files, at most {MAX_FILES} are read; leave out the rest")
-    # What has no name that Python could import is of no use to gpt.py.
-    files = {entry.name: entry.read() for entry in beside if entry is not mains[0] and entry.name[:-3].isidentifier()}
-    return {MAIN: _readable(mains[0].read(), mains[0].shown)} | files
+    if len(mains) + len(notebooks) > 1:
+        mains, notebooks = _work(shown, mains, notebooks)
+    main = (mains or notebooks)[0]
+    beside = [entry for entry in entries if entry.place == main.place and entry is not main and _is_python(entry.name)]
+    if len(beside) >= MAX_FILES:
+        raise BadSubmission(
+            f"{shown}: {len(beside) + 1} Python files, at most {MAX_FILES} are read; leave out the rest"
+        )
+    # What has no name that Python could import is of no use.
+    files = {entry.name: entry.read() for entry in beside if entry.name[:-3].isidentifier()}
+    if mains:
+        return {MAIN: _readable(main.read(), main.shown)} | files
+    # What was given out beside it says nothing, and may not hide what the notebook defines.
+    files = {name: data for name, data in files.items() if name.lower() != MAIN and not _as_given(name, data)}
+    return {NOTEBOOK: notebook.write(_cells(main.read(), main.shown))} | files
+
+
+def _work(shown: str, mains: list[_Entry], notebooks: list[_Entry]) -> tuple[list[_Entry], list[_Entry]]:
+    """The one candidate that holds work, as (gpt.py) or (notebook). Raises BadSubmission where there are several."""
+    if len(mains) > MAX_NOTEBOOKS or len(notebooks) > MAX_NOTEBOOKS:
+        raise _several(shown, mains or notebooks)
+    edited = [entry for entry in mains if not _as_given(MAIN, entry.read())]
+    written: dict[bytes, _Entry] = {}
+    broken: list[BadSubmission] = []
+    for entry in notebooks:
+        try:
+            cells = _cells(entry.read(), entry.shown)
+        except BadSubmission as error:
+            broken.append(error)
+            continue
+        data = notebook.write(cells)
+        if notebook.defines(cells) and not _as_given(NOTEBOOK, data):
+            written.setdefault(data, entry)  # copies of the same are one
+    work = [*edited, *written.values()]
+    if not work and broken:
+        raise broken[0]
+    work = work or mains or notebooks
+    if len(work) > 1:
+        raise _several(shown, work)
+    return [entry for entry in work if entry in mains], [entry for entry in work if entry in notebooks]
+
+
+def _several(shown: str, candidates: list[_Entry]) -> BadSubmission:
+    what = "gpt.py" if not any(_is_notebook(entry.name) for entry in candidates) else "what to grade"
+    listed = ", ".join(entry.shown for entry in candidates[:5])
+    return BadSubmission(f"{shown}: {len(candidates)} candidates for {what} ({listed}); leave one")
+
+
+def _as_given(name: str, data: bytes) -> bool:
+    """Whether a file is as it was given out, but for the blanks at its line ends."""
+    if name == NOTEBOOK:
+        return any(data == notebook.write(notebook.read(path.read_bytes())) for path in STUBS.glob("*.ipynb"))
+    given = STUBS / name
+    return given.is_file() and [*map(bytes.rstrip, data.splitlines())] == [
+        *map(bytes.rstrip, given.read_bytes().splitlines())
+    ]
+
+
+def _cells(data: bytes, shown: str) -> list[str]:
+    """The code of a notebook."""
+    try:
+        return notebook.read(data)
+    except BadNotebook as error:
+        raise BadSubmission(f"{shown}: {error}") from None
 
 
 def _named(name: str) -> str:
@@ -166,7 +226,7 @@ def _open_folder(name: str, parent: int | None, stack: contextlib.ExitStack) -> 
 
 
 def _bounded(name: str, folder: int | None, shown: str) -> bytes:
-    """A file read once, up to the cap; neither a link nor a device."""
+    """A file read once, up to its cap; neither a link nor a device."""
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
@@ -177,12 +237,21 @@ def _bounded(name: str, folder: int | None, shown: str) -> bytes:
         os.close(fd)
         raise BadSubmission(f"{shown}: not a regular file; hand in the file itself")
     with open(fd, "rb") as file:
-        return _capped(file.read(MAX_FILE + 1), shown)
+        return _capped(file.read(cap(name) + 1), shown)
+
+
+def cap(name: str) -> int:
+    """How many bytes of a file are read at most."""
+    return notebook.MAX_SIZE if name.lower().endswith(".ipynb") else MAX_FILE
 
 
 def _capped(data: bytes, shown: str) -> bytes:
-    if len(data) > MAX_FILE:
-        raise BadSubmission(f"{shown}: larger than {MAX_FILE >> 20} MB; a gpt.py has a few kB, hand in the code alone")
+    most = cap(shown)
+    if len(data) > most:
+        remedy = "clear its outputs and save it"
+        if most == MAX_FILE:
+            remedy = "a gpt.py has a few kB, hand in the code alone"
+        raise BadSubmission(f"{shown}: larger than {most >> 20} MB; {remedy}")
     return data
 
 
@@ -216,7 +285,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, shown: str) -> byte
         raise BadSubmission(f"{shown}: compressed in an unusual way; make the zip file again with standard settings")
     try:
         with archive.open(info) as file:
-            return _capped(file.read(MAX_FILE + 1), shown)
+            return _capped(file.read(cap(shown) + 1), shown)
     except UNREADABLE:
         raise BadSubmission(f"{shown}: damaged inside the zip file; make it again") from None
 

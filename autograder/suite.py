@@ -278,23 +278,29 @@ def _unwritten(student: Student) -> Iterator[reports.Unwritten]:
             found = None  # not even the file is there
         except StudentError:
             continue  # the file does not load: the verdicts say why
-        if found is None or found[1]:
+        if found is None or found[2]:
             yield reports.Unwritten(
                 name=entry.name,
-                file=f"{entry.module}.py",
-                line=found[0] if found else 0,
+                file=(found and found[0]) or student.called(entry.module),
+                line=found[1] if found else 0,
                 task=entry.task,
                 what=entry.what,
             )
 
 
 def _remarks(student: Student) -> Iterator[str]:
-    """What went wrong beside the checks: the first few statements that did not go through."""
+    """What happened beside the checks: the first few statements that did not go through, and what was left out."""
     troubles = student.troubles
     for file, remote in troubles[:REMARKS]:
-        yield clean(raised(Raised(file, remote)), MESSAGE)
+        yield f"{clean(raised(Raised(file, remote)), MESSAGE)} What else is defined there is graded."
     if len(troubles) > REMARKS:
         yield f"At least {len(troubles) - REMARKS} more statements did not go through either."
+    if left := student.left_out:
+        several = f"{left.count} other statements were" if left.count > 1 else "One other statement was"
+        yield (
+            f"Of a notebook, definitions are graded, with what they use. {several} not run"
+            f"{', the first' if left.count > 1 else ''} in {left.place}, line {left.line}: `{left.text}`."
+        )
 
 
 def identity(item: pytest.Item) -> str:

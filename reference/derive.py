@@ -1,9 +1,11 @@
 """Make what students get from what this folder holds.
 
-    python reference/derive.py            write every derivative that is missing or out of date
-    python reference/derive.py --check    write nothing; exit 1 with one line for each that is not as it should be
+    python -m reference.derive                 write every derivative that is missing or out of date
+    python -m reference.derive --check         write nothing; exit 1 with one line for each that is not as it should be
+    python -m reference.derive --source FILE   write nbgrader's source notebook, with solutions and marking guides
 
 `reference/` is the only source. Its solutions stand between nbgrader's markers, and nbgrader itself takes them out.
+`reference/handout.py` makes the handout and the notebook.
 `reference/derived.sha256` (readable by sha256sum) has the hash of each derivative as last written here: a file with
 any other content was edited by someone, is never overwritten, and stops the whole run with exit status 2.
 """
@@ -18,18 +20,20 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
+
+from reference import handout
+from reference.handout import KERNEL
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = "reference/derived.sha256"
 
 BEGIN, END = "BEGIN SOLUTION", "END SOLUTION"
 RECORD_LINE = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
-
-KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # a notebook has to name one
 
 State = Literal["current", "missing", "stale", "edited"]
 
@@ -48,7 +52,8 @@ class Derivative:
 
     source: str
     target: str
-    make: Callable[[str], str]
+    make: Callable[..., str]  # takes the text of the source, and those of the further ones
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,12 +131,29 @@ def load_tools() -> tuple[Any, Any]:
     return jupytext, ClearSolutions
 
 
+@lru_cache(maxsize=2)
+def from_texts(make: Callable[[Mapping[str, str]], str], *texts: str) -> str:
+    return make(dict(zip(handout.TEXTS, texts, strict=True)))
+
+
+def handed_out(target: str, make: Callable[[Mapping[str, str]], str]) -> Derivative:
+    """A derivative of the handout's text and of what it draws on."""
+    main, *also = (f"reference/{name}" for name in handout.TEXTS)
+    return Derivative(main, target, partial(from_texts, make), tuple(also))
+
+
 DERIVATIVES: tuple[Derivative, ...] = (
     Derivative("reference/head.py", "student/head.py", python_stub),
     Derivative("reference/gpt.py", "student/gpt.py", python_stub),
     Derivative("reference/paper.py", "student/paper.py", python_stub),
     Derivative("reference/answers.md", "student/answers.md", markdown_stub),
+    handed_out("student/README.md", handout.readme),
+    handed_out("student/step-05.ipynb", handout.student_notebook),
     Derivative("reference/head.py", "autograder/given/head.py", python_stub),  # for submissions without one
+    # What was never edited is told from what was by these, also where student/ is not shipped.
+    Derivative("reference/gpt.py", "autograder/given/stub/gpt.py", python_stub),
+    Derivative("reference/paper.py", "autograder/given/stub/paper.py", python_stub),
+    handed_out("autograder/given/stub/step-05.ipynb", handout.student_notebook),
 )
 
 
@@ -186,16 +208,27 @@ def state_of(present: bytes | None, wanted: bytes, recorded: str | None) -> Stat
     return "stale" if sha256(present) == recorded else "edited"
 
 
+def made(root: Path, derivative: Derivative) -> str:
+    """The text of one derivative. Raises DeriveError, with the source's name."""
+    texts = [read_source(root / name, name) for name in (derivative.source, *derivative.also)]
+    try:
+        return derivative.make(*texts)
+    except (SourceError, handout.TextError) as error:
+        raise DeriveError(f"{derivative.source}: {error}") from error
+
+
+def source_notebook(root: Path = ROOT) -> str:
+    """nbgrader's source notebook as JSON text: the student's, with solutions and marking guides. Raises DeriveError."""
+    load_tools()
+    return made(root, handed_out("", handout.source_notebook))
+
+
 def inspect(root: Path, derivatives: Sequence[Derivative] = DERIVATIVES) -> list[Finding]:
     """Derive everything in memory and compare it with the files below root. Writes nothing."""
     record = read_record(root)
     findings = []
     for derivative in derivatives:
-        text = read_source(root / derivative.source, derivative.source)
-        try:
-            wanted = derivative.make(text).encode("utf-8")
-        except SourceError as error:
-            raise DeriveError(f"{derivative.source}: {error}") from error
+        wanted = made(root, derivative).encode("utf-8")
         present = read_target(root / derivative.target)
         findings.append(Finding(derivative, wanted, state_of(present, wanted, record.get(derivative.target))))
     return findings
@@ -260,8 +293,12 @@ def derive(root: Path, derivatives: Sequence[Derivative] = DERIVATIVES) -> list[
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description="Derive the students' files from reference/.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is not as it should be")
+    parser.add_argument("--source", type=Path, metavar="FILE", help="write only nbgrader's source notebook, to FILE")
     options = parser.parse_args(arguments)
     try:
+        if options.source:
+            write_whole(options.source, source_notebook(root).encode("utf-8"))
+            return 0
         if options.check:
             lines = check(root)
             print("\n".join(lines) or "All derived files are current.")

@@ -16,6 +16,7 @@ from autograder.course.people import listed, roster, spelled
 from autograder.files import BadInput
 from tests.conftest import ROOT
 from tests.course_kit import Course
+from tests.notebooks import code, save
 
 CODE = "class GPT: ...\n"
 GRADESCOPE = """---
@@ -272,3 +273,17 @@ def test_a_roster_says_who_is_missing(course: Course) -> None:
     course.regrade(roster=who)
     assert course.scores() == {"Ada Lovelace": 100.0, "Bob": None}
     assert "1 without a grade: nothing was handed in" in course.said()
+
+
+def test_a_notebook_is_taken_from_any_export_whatever_its_outputs_weigh(tmp_path: Path) -> None:
+    image = {"output_type": "display_data", "data": {"image/png": "A" * (25 << 20)}, "metadata": {}}
+    work = "class GPT: pass"
+    for place in ("submitted/ada/step-05", "submitted/bob/step-05"):
+        (tmp_path / place).mkdir(parents=True)
+    save(tmp_path / "submitted" / "ada" / "step-05" / "step-05.ipynb", code(work, outputs=[image]))
+    save(tmp_path / "submitted" / "bob" / "step-05" / "step-05.ipynb", work)
+    items = taken(tmp_path, tmp_path / "submitted")
+    assert items["ada"][0].sha256 == items["bob"][0].sha256 != ""
+    stored = intake.stored(tmp_path / "store", items["ada"][0].sha256)
+    assert submission.read(stored).handed_in == ("notebook.ipynb",)
+    assert submission.read(stored).sha256 == items["ada"][0].sha256

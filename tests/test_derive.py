@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import importlib.util
+import importlib
 import re
 import shutil
 import sys
@@ -23,21 +23,14 @@ def tool() -> ModuleType:
     """reference/derive.py as a module, where what it needs is installed."""
     pytest.importorskip("jupytext")
     pytest.importorskip("nbgrader")
-    spec = importlib.util.spec_from_file_location("derive", REPOSITORY / "reference" / "derive.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["derive"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    del sys.modules["derive"]
-    return module
+    return importlib.import_module("reference.derive")
 
 
 @pytest.fixture
 def root(tool: ModuleType, tmp_path: Path) -> Path:
     """A copy of reference/ with everything derived from it."""
     (tmp_path / "reference").mkdir()
-    for name in (*NAMES, "answers.md"):
+    for name in (*NAMES, "answers.md", "step-05.md.jinja"):
         shutil.copy(REPOSITORY / "reference" / name, tmp_path / "reference")
     assert tool.main([], root=tmp_path) == 0
     return tmp_path
@@ -125,6 +118,7 @@ def test_what_is_missing_or_stale_is_written(tool, root, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "wrote student/head.py",
         "wrote student/paper.py",
+        "wrote autograder/given/stub/paper.py",
         "wrote reference/derived.sha256",
     ]
     assert tool.main(["--check"], root=root) == 0
@@ -182,8 +176,12 @@ def test_check_has_a_line_for_each_file_and_writes_nothing(tool, root, capsys):
     assert tool.main(["--check"], root=root) == 1
     assert content(root) == before
     lines = sorted(capsys.readouterr().out.splitlines())
-    assert [line.split(":")[0] for line in lines] == ["student/gpt.py", "student/head.py", "student/paper.py"]
-    assert ["edited" in lines[0], "missing" in lines[1], "stale" in lines[2]] == [True] * 3
+    assert [(line.split(":")[0], line.split(": ")[1].split("; ")[0].split(" by ")[0]) for line in lines] == [
+        ("autograder/given/stub/paper.py", "stale"),
+        ("student/gpt.py", "edited"),
+        ("student/head.py", "missing"),
+        ("student/paper.py", "stale"),
+    ]
 
 
 def test_check_notices_a_stale_record(tool, root, capsys):

@@ -178,7 +178,7 @@ def test_the_rubric_decides_what_is_hidden(own: str | None, zygote: Zygote, tmp_
 HANDED_IN = {
     "nothing": ({}, "no Python file at all"),
     "another name": ({"my_gpt.py": "class GPT: pass\n"}, "only my_gpt.py; put your classes into a file named gpt.py"),
-    "a notebook": ({"step-05.ipynb": "{}"}, "step-05.ipynb: a notebook is not graded; put your classes into"),
+    "a notebook": ({"step-05.ipynb": "{}"}, "step-05.ipynb: has no cells; open it in Jupyter"),
     "an empty file": ({"gpt.py": ""}, "gpt.py: empty"),
 }
 

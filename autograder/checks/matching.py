@@ -168,4 +168,4 @@ def usable(student: Student, name: str) -> bool:
         found = student.written(name, "gpt")
     except Raised:
         return False
-    return found is not None and "__init__" not in found[1]
+    return found is not None and "__init__" not in found[2]

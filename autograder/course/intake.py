@@ -16,7 +16,7 @@ from autograder.course.exports import CODE, Handed
 from autograder.course.people import Person, line
 from autograder.course.tree import Entry, Unreadable, packed
 from autograder.files import write_whole
-from autograder.submission import MAX_FILE, MAX_ZIP, BadSubmission, Submission
+from autograder.submission import MAX_ZIP, BadSubmission, Submission
 
 MAX_FILES = 500  # of one submission
 
@@ -95,7 +95,7 @@ def _opened(handed: Handed) -> Submission:
     zips = [entry for entry in files if entry.suffix == ".zip"]
     if not files and handed.alone and len(handed.files) == 1:
         raise BadSubmission(
-            f"{handed.files[0].suffix or 'a file without suffix'}: neither a folder nor a .py or .zip file"
+            f"{handed.files[0].suffix or 'a file without suffix'}: neither a folder nor a .py, .ipynb or .zip file"
         )
     single = len(files) == 1 and (handed.alone or files == zips)
     chosen = files if single else [entry for entry in files if entry not in zips]
@@ -113,4 +113,4 @@ def _opened(handed: Handed) -> Submission:
 def _bytes(entry: Entry) -> bytes:
     if entry.link:
         raise Unreadable(f"{line(entry.name)}: a link, which is not followed; ask for the file itself")
-    return entry.read(MAX_ZIP if entry.suffix == ".zip" else MAX_FILE)
+    return entry.read(MAX_ZIP if entry.suffix == ".zip" else submission.cap(entry.name))

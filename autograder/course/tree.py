@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder import notebook
 from autograder.files import BadInput
-from autograder.submission import LITTER, MAX_FILE, MAX_ZIP, UNREADABLE
+from autograder.submission import LITTER, MAX_ZIP, UNREADABLE, cap
 
 MAX_ENTRIES = 200_000  # of one export
 LINK = stat.S_IFLNK << 16
@@ -70,7 +71,7 @@ def packed(found: list[Entry]) -> bytes:
     buffer, total = io.BytesIO(), 0
     with zipfile.ZipFile(buffer, "w") as archive:
         for entry in found:
-            data = b"" if entry.link else entry.read(MAX_FILE)
+            data = b"" if entry.link else notebook.smaller(entry.name, entry.read(cap(entry.name)))
             total += len(data)
             if total > MAX_ZIP:
                 raise Unreadable(f"more than {MAX_ZIP >> 20} MB; ask for the code alone")

@@ -48,7 +48,7 @@ def optional(report: Report, check: Verdict) -> bool:
 
 def summary(report: Report) -> str:
     """What stands above the checks. It says no score: each platform has its own place for that, or withholds it."""
-    lines = [f"Note: {remark} What else the file defines is graded." for remark in report.remarks]
+    lines = [f"Note: {remark}" for remark in report.remarks]
     begun = any(check.status not in ("missing", "blocked", "skipped") for check in report.checks)
     if report.unwritten and not begun:
         lines.append("Nothing is written yet: this is where everyone starts. What there is to write, in order:")

@@ -18,6 +18,7 @@ from autograder.report import CriterionFacts, Report, Verdict
 
 TEMPLATES = Path(__file__).with_name("templates")
 STATUS = SAYS | {"passed": "passed", "partial": "partly right", "failed": "not right"}
+SELECTORS = re.compile(r"(^|[{}])([^{}@;]+)\{")  # of a rule, not of a condition around rules
 QUOTED = re.compile(r"`([^`\n]{1,400})`")
 
 
@@ -70,6 +71,23 @@ def render(
         sections=sections(report, by_hand or {}),
         also=also or {},
     )  # fmt: skip
+
+
+def inside(report: Report) -> str:
+    """The criteria of ``report`` as a part of someone else's page, such as a notebook, whose look it leaves alone."""
+    return environment().get_template("inside.html").render(
+        report=report, sections=sections(report, {}), style=scoped(_style())
+    )  # fmt: skip
+
+
+def scoped(style: str) -> Markup:
+    """A style sheet that holds inside of ``.autograder`` alone."""
+
+    def selectors(match: re.Match[str]) -> str:
+        listed = [re.sub(r"^(:root|body)$", "", one.strip()) for one in match[2].split(",")]
+        return f"{match[1]}{', '.join(f'.autograder {one}'.strip() for one in listed)} {{"
+
+    return Markup(SELECTORS.sub(selectors, style))
 
 
 @functools.cache

@@ -20,7 +20,7 @@ def render(
     lines += [f"**{escaped(key)}:** {escaped(value)}\n" for key, value in (also or {}).items()]
     if not report.gradable:
         lines += ["The grader itself failed at a check, so this is no grade. Please report it.", ""]
-    lines += [f"> {escaped(remark)} What else the file defines is graded.\n" for remark in report.remarks]
+    lines += [f"> {escaped(remark)}\n" for remark in report.remarks]
     for section in sections(report, by_hand or {}):
         lines += [f"## {escaped(section.facts.title)}: {section.score:g} of {section.most:g}", ""]
         for line in section.lines:

@@ -49,9 +49,7 @@ def _show(report: Report, console: Console, width: int) -> None:
     _line(console, width, Text(report.submission.id, "bold"), _points(report.score, report.max_score, "bold", "points"))
     console.print()
     for remark in report.remarks:
-        console.print(
-            Text.assemble(("Note: ", "bold yellow"), remark, " What else the file defines is graded."), width=width
-        )
+        console.print(Text.assemble(("Note: ", "bold yellow"), remark), width=width)
         console.print()
     begun = any(check.status not in ("missing", "blocked", "skipped") for check in report.checks)
     if not begun and report.unwritten:

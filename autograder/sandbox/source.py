@@ -1,26 +1,29 @@
 """Student files as modules, from memory: no folder of a submission is ever on the path.
 
 A file is executed statement by statement. One that raises, or a definition that does not parse, is set aside with its
-reason, and the others are there all the same.
+reason, and the others are there all the same. A notebook takes the place of gpt.py, with those of its statements that
+count (cells.py).
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
-import functools
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import json
 import linecache
-import re
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-DEFINES = re.compile(r"^(?:class|def|async def)\s+(\w+)", re.MULTILINE)
-MERGED = 40  # pieces of a file that does not parse that are tried together, for texts and brackets over many lines
+from autograder.sandbox import cells, pieces
+
+NOTEBOOK = "notebook.ipynb"
+MAIN = "gpt"  # the module that a notebook takes the place of
+
+Step = tuple[tuple[str, ...], str, ast.stmt | SyntaxError]  # the names it binds, its place, the statement
 
 
 @dataclass(frozen=True)
@@ -32,56 +35,91 @@ class Trouble:
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports of the submission's own files."""
+    """Imports of the submission's own files. ``wanted`` are the names that are looked for in a notebook."""
 
-    def __init__(self, files: dict[str, bytes]) -> None:
+    def __init__(self, files: dict[str, bytes], wanted: Iterable[str] = ()) -> None:
         self.files = files
+        self.wanted = tuple(wanted)
         self.troubles: dict[str, list[Trouble]] = {}
+        self.places: set[str] = set()  # what tracebacks call the student's own code
+        self._kept: dict[str, list[Step]] = {}
+        self.left_out: list[tuple[str, int, str]] = []  # lines of a notebook that were not executed
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         # A file named like a module of Python is none: libraries that are loaded later must find their own.
-        own = f"{fullname}.py" in self.files and fullname not in sys.stdlib_module_names
+        own = self._file(fullname) in self.files and fullname not in sys.stdlib_module_names
         if path is None and own:
-            return importlib.util.spec_from_loader(fullname, self, origin=f"{fullname}.py")
+            return importlib.util.spec_from_loader(fullname, self, origin=self._file(fullname))
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        name = f"{module.__name__}.py"
-        module.__file__ = name
+        name = module.__file__ = self._file(module.__name__)
         troubles = self.troubles.setdefault(module.__name__, [])
-        source = self.files[name]
-        linecache.cache[name] = (len(source), None, _lines(_text(source)), name)
-        for names, code in _statements(source, name):
+        flags = 0
+        for names, place, node in self._steps(name):
             try:
-                if isinstance(code, SyntaxError):
-                    raise code
-                exec(code, module.__dict__)
+                if isinstance(node, SyntaxError):
+                    raise node
+                flags |= pieces.flags(node)
+                exec(compile(ast.Module([node], []), place, "exec", flags, dont_inherit=True), module.__dict__)
             except BaseException as error:  # also SystemExit: what comes after it is looked at too
                 troubles.append(Trouble(names, error))
                 for bound in names:  # an earlier definition of that name is not what the student means
                     module.__dict__.pop(bound, None)
+        if name == NOTEBOOK:  # where cells are run again and again, what was mended later is no trouble
+            troubles[:] = [t for t in troubles if not t.names or not all(n in module.__dict__ for n in t.names)]
 
-
-def definitions(source: bytes) -> dict[str, tuple[int, list[str]]]:
-    """For each top-level class and function the line to look at, and which of its functions are still stubs."""
-    found = {}
-    for tree in [whole] if (whole := _tree(source)) else map(_tree, _pieces(source)):
-        for node in tree.body if tree else ():
+    def definitions(self, module: str) -> dict[str, tuple[str, int, list[str]]]:
+        """For each top-level class and function its place, the line to look at, and its functions that are stubs."""
+        found = {}
+        for _, place, node in self._steps(self._file(module)):
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 stubs = _stubs(node)
-                found[node.name] = (min(stubs.values(), default=node.lineno), list(stubs))
-    return found
+                found[node.name] = (place, min(stubs.values(), default=node.lineno), list(stubs))
+        return found
 
+    def _file(self, module: str) -> str:
+        """The file that a module is in."""
+        file = f"{module}.py"
+        return NOTEBOOK if module == MAIN and file not in self.files else file
 
-@functools.lru_cache(8)
-def _tree(source: bytes | str) -> ast.Module | None:
-    """The syntax tree, or None where there is none; kept, since both executing and describing a file take it."""
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    def _steps(self, file: str) -> list[Step]:
+        """What is executed of a file; kept, since both executing and describing it take it."""
+        if file not in self._kept:
+            self._kept[file] = list(self._of_notebook() if file == NOTEBOOK else self._of_file(file))
+        return self._kept[file]
+
+    def _of_file(self, name: str) -> Iterator[Step]:
+        source = self.files[name]
+        self._placed(name, pieces.text(source))
+        for names, body in pieces.parsed(source):
+            if isinstance(body, SyntaxError):
+                body.filename = name
+                yield names, name, body
+            else:
+                for node in body:
+                    yield _bound(node), name, node
+
+    def _of_notebook(self) -> Iterator[Step]:
+        texts = [str(cell["source"]) for cell in json.loads(self.files[NOTEBOOK])["cells"]]
+        for number, text in enumerate(texts, 1):
+            self._placed(cells.place(number), text)
+        found, commands = cells.statements(texts)
+        kept = set(cells.needed(found, self.wanted))
+        for cell, line in sorted({*commands, *cells.left_out(found, kept)}):
+            self.left_out.append((cells.place(cell), line, texts[cell - 1].split("\n")[line - 1].strip()))
+        for statement in found:
+            place = cells.place(statement.cell)
+            if isinstance(statement.node, SyntaxError):
+                yield tuple(statement.binds), place, statement.node
+            elif statement in kept:
+                yield _bound(statement.node), place, statement.node
+
+    def _placed(self, place: str, text: str) -> None:
+        self.places.add(place)
+        linecache.cache[place] = (len(text), None, pieces.lines(text), place)
 
 
 def _stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
@@ -96,38 +134,6 @@ def _stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
     }
 
 
-def _text(source: bytes) -> str:
-    try:
-        return importlib.util.decode_source(source)
-    except (SyntaxError, UnicodeDecodeError):
-        return source.decode("utf-8", "replace")
-
-
-def _lines(text: str) -> list[str]:
-    """Lines as Python counts them: str.splitlines would also break at form feeds and the like."""
-    return [f"{line}\n" for line in text.split("\n")]
-
-
-def _statements(source: bytes, name: str) -> Iterator[tuple[tuple[str, ...], types.CodeType | SyntaxError]]:
-    """The top-level statements, compiled, each with the names that it binds."""
-    tree = _tree(source)
-    if tree is None:
-        for piece in _pieces(source):
-            names = tuple(DEFINES.findall(piece))
-            try:
-                yield names, compile(piece, name, "exec", dont_inherit=True)
-            except SyntaxError as error:
-                yield names, error
-        return
-    flags = 0
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            for alias in node.names:
-                flags |= getattr(__future__, alias.name).compiler_flag
-        code = compile(ast.Module([node], []), name, "exec", flags=flags, dont_inherit=True)
-        yield _bound(node), code
-
-
 def _bound(node: ast.stmt) -> tuple[str, ...]:
     if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
         return (node.name,)
@@ -136,27 +142,3 @@ def _bound(node: ast.stmt) -> tuple[str, ...]:
     if isinstance(node, ast.Assign):
         return tuple(target.id for target in node.targets if isinstance(target, ast.Name))
     return ()
-
-
-def _pieces(source: bytes) -> Iterator[str]:
-    """A source that does not parse, in pieces that begin at the left margin, each on its own lines.
-
-    Pieces that only parse together (decorators, texts, brackets) are put together; what never does stands alone.
-    """
-    lines = _lines(_text(source))
-    starts = [i for i, line in enumerate(lines) if line[:1].strip() and line[0] not in "#)]}"]
-    ends = [*starts[1:], len(lines)]
-    at = 0
-    while at < len(starts):
-        for last in range(at, min(at + MERGED, len(starts))):
-            piece = "\n" * starts[at] + "".join(lines[starts[at] : ends[last]])
-            try:
-                ast.parse(piece)
-            except SyntaxError:
-                continue
-            break
-        else:
-            last = at
-            piece = "\n" * starts[at] + "".join(lines[starts[at] : ends[at]])
-        yield piece
-        at = last + 1

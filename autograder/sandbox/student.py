@@ -17,10 +17,14 @@ import numpy as np
 
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote, described
+from autograder.sandbox.source import MAIN, NOTEBOOK
 from autograder.sandbox.wire import MAX_RANK, WireError, clean
 
 Answer = TypeVar("Answer")
+Place = tuple[str, int, tuple[str, ...]]  # of a definition: file or cell, line, functions that are stubs
 CALLED = {"__call__": "forward"}
+ALSO_WANTED = ("generate",)  # may be a function of the file instead of a method
+PLACE, QUOTED = 40, 80  # characters of what a cell is called, and of a line that is quoted
 MOST = 1 << 62  # entries of one parameter that can be counted
 
 
@@ -52,6 +56,16 @@ class Parameter:
         return Parameter(self.name, self.shape, self.grad, owner)
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """What of a notebook was not executed: how many statements, and where the first is."""
+
+    count: int
+    place: str
+    line: int
+    text: str
+
+
 @dataclass(slots=True)
 class _Record:
     """What is known of a submission across its processes."""
@@ -62,7 +76,8 @@ class _Record:
     for_good: dict[str, StudentError] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
     troubles: dict[str, list[tuple[tuple[str, ...], Remote]]] = field(default_factory=dict)
-    defined: dict[str, dict[str, tuple[int, tuple[str, ...]]]] = field(default_factory=dict)
+    defined: dict[str, dict[str, Place]] = field(default_factory=dict)
+    left_out: LeftOut | None = None
     held: tuple[str, ...] = ()
 
 
@@ -92,18 +107,20 @@ class Student:
 
     def defines(self, name: str, module: str = "gpt") -> bool:
         """Whether the file defines ``name``. Raises what loading the file raised."""
+        module = self._module(module)
         if module not in self._record.defined:
             self._load(module)
         return name in self._record.defined[module]
 
     def require(self, name: str, module: str) -> None:
         """Raise Absent, or Broken, unless the file defines ``name``; or what loading the file raised."""
+        module = self._module(module)
         self._load(module)
         if not self.defines(name, module):
             for names, remote in self._record.troubles[module]:
                 if name in names:
-                    raise Broken(name, f"{module}.py", remote)
-            raise Absent(name, name, f"{module}.py does not define {name}")
+                    raise Broken(name, self._file(module), remote)
+            raise Absent(name, name, f"{self.called(module)} does not define {name}")
 
     def build(
         self, name: str, arguments: Mapping[str, int], seed: int = 0, double: bool = False, apart: bool = False
@@ -147,6 +164,7 @@ class Student:
 
     def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
         """What a function of a file returns; a ``Module`` among the arguments stands for the object itself."""
+        module = self._module(module)
         self.require(name, module)
         given = [("object", a.number) if isinstance(a, Module) else a for a in arguments]
         shown = ", ".join(_shown(a) for a in arguments)
@@ -156,12 +174,18 @@ class Student:
 
     # --- what the suite uses ----------------------------------------------------------------------------------------
 
-    def written(self, name: str, module: str) -> tuple[int, tuple[str, ...]] | None:
-        """The line to look at in a definition, and its functions that are still stubs; None where there is none.
+    def written(self, name: str, module: str) -> Place | None:
+        """Where to look in a definition (file or cell, line), and its functions that are still stubs; None if absent.
 
         A claim of the file. Raises what loading the file raised.
         """
+        module = self._module(module)
         return self._record.defined[module].get(name) if self.defines(name, module) else None
+
+    def called(self, module: str) -> str:
+        """The file of a module, in a sentence."""
+        file = self._file(self._module(module))
+        return "the notebook" if file == NOTEBOOK else file
 
     @property
     def cpu(self) -> float:
@@ -176,7 +200,12 @@ class Student:
     @property
     def troubles(self) -> list[tuple[str, Remote]]:
         """What did not go through while the files were loaded, by file."""
-        return [(f"{module}.py", remote) for module, found in self._record.troubles.items() for _, remote in found]
+        return [(self._file(module), remote) for module, found in self._record.troubles.items() for _, remote in found]
+
+    @property
+    def left_out(self) -> LeftOut | None:
+        """What of a notebook was not executed."""
+        return self._record.left_out
 
     @property
     def held(self) -> tuple[str, ...]:
@@ -205,20 +234,31 @@ class Student:
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
+    def _module(self, module: str) -> str:
+        """The module that holds what belongs into ``module``: a notebook holds all that has no file of its own."""
+        return MAIN if f"{module}.py" not in self._files and NOTEBOOK in self._files else module
+
+    def _file(self, module: str) -> str:
+        """The file of a module."""
+        file = f"{module}.py"
+        return NOTEBOOK if module == MAIN and file not in self._files and NOTEBOOK in self._files else file
+
     def _load(self, module: str) -> None:
-        if f"{module}.py" not in self._files:
-            raise Absent(f"{module}.py", f"{module}.py", f"there is no {module}.py in the submission")
+        file = self._file(module)
+        if file not in self._files:
+            raise Absent(file, file, f"there is no {file} in the submission")
         known = self._record.for_good.get(module)
         if known is not None:
             raise known
         if self._process is not None and module in self._loaded:
             return
         try:
-            found = self._call(f"{module}.py", module, "load", {"module": module}, _loaded)
+            found = self._call(file, module, "load", {"module": module}, _loaded)
         except StudentError as error:
             self._record.for_good[module] = error
             raise
-        self._record.defined[module], self._record.troubles[module] = found
+        self._record.defined[module], self._record.troubles[module], left_out = found
+        self._record.left_out = self._record.left_out or left_out
         self._loaded.add(module)
 
     def _call(
@@ -272,7 +312,8 @@ class Student:
             self._process = self._zygote.fork("student")
             self._record.held = self._process.held
             files = {name: np.frombuffer(data, np.uint8) for name, data in self._files.items()}
-            self._process.call("files", {"files": files}, self._zygote.limits.call_cpu, 60)
+            given = {"files": files, "wanted": [*self._contract, *ALSO_WANTED]}
+            self._process.call("files", given, self._zygote.limits.call_cpu, 60)
             self._record.cpu += self._process.cpu
         return self._process
 
@@ -283,13 +324,13 @@ class Student:
             owner = where.split(".")[0]
             if owner in self._contract:
                 return Unwritten(owner, call, f"{where} is not written yet ({file}, line {line})")
-        for names, reason in self._record.troubles.get("gpt", ()):
+        for names, reason in self._record.troubles.get(MAIN, ()):
             if "NameError" in remote.kinds and remote.name in names and remote.name not in self._contract:
-                return Raised("gpt.py", reason)  # not the name is missing, its import failed
+                return Raised(self._file(MAIN), reason)  # not the name is missing, its import failed
             if "NameError" in remote.kinds and remote.name in names:
-                return Broken(remote.name, "gpt.py", reason)
+                return Broken(remote.name, self._file(MAIN), reason)
         if "NameError" in remote.kinds and remote.name in self._contract:
-            return Absent(remote.name, call, f"{remote.name} is used, but gpt.py does not define it")
+            return Absent(remote.name, call, f"{remote.name} is used, but {self.called(MAIN)} does not define it")
         return Raised(call, remote)
 
 
@@ -414,9 +455,17 @@ def _claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
     return parameters, frozenset(map(str, answer["methods"])), bool(answer["module"])
 
 
-def _loaded(answer: Any) -> tuple[dict[str, tuple[int, tuple[str, ...]]], list[tuple[tuple[str, ...], Remote]]]:
-    defined = {str(name): (int(line), tuple(map(str, stubs))) for name, (line, stubs) in answer["defined"].items()}
-    return defined, [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
+def _loaded(
+    answer: Any,
+) -> tuple[dict[str, Place], list[tuple[tuple[str, ...], Remote]], LeftOut | None]:
+    defined = {
+        str(name): (clean(str(place), PLACE), int(line), tuple(map(str, stubs)))
+        for name, (place, line, stubs) in answer["defined"].items()
+    }
+    troubles = [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
+    count, first = answer["left_out"]
+    left = [LeftOut(int(count), clean(str(p), PLACE), int(line), clean(str(t), QUOTED)) for p, line, t in first]
+    return defined, troubles, left[0] if left else None
 
 
 def _numbers(answer: Any, kind: Callable[[Any], Answer]) -> list[Answer]:

@@ -69,30 +69,29 @@ class Worker:
     """The operations of a student's process; objects stay here and are known outside by their numbers."""
 
     def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
         self.finder = source.Finder({})
         self.objects: dict[int, Any] = {}
         self.probes = probe.Probes()
 
     # --- files ------------------------------------------------------------------------------------------------------
 
-    def do_files(self, files: dict[str, np.ndarray]) -> None:
-        """Take the submission's files; nothing is executed yet."""
-        self.files = {name: data.tobytes() for name, data in files.items()}
-        self.finder = source.Finder(self.files)
+    def do_files(self, files: dict[str, np.ndarray], wanted: list[str]) -> None:
+        """Take the submission's files and the names that are asked for; nothing is executed yet."""
+        self.finder = source.Finder({name: data.tobytes() for name, data in files.items()}, wanted)
         sys.meta_path.insert(0, self.finder)
 
     def do_load(self, module: str) -> dict[str, Any]:
-        """Execute a file; for each definition the line to look at, and which of its functions are still stubs."""
+        """Execute a file; for each definition the place to look at, and which of its functions are still stubs."""
         namespace = vars(importlib.import_module(module))
-        written = source.definitions(self.files[f"{module}.py"])
+        written = self.finder.definitions(module)
         # Those of a definition first: they say why it is absent.
         troubles = sorted(self.finder.troubles[module], key=lambda trouble: not trouble.names)[:MAX_TROUBLES]
         return {
-            "defined": {name: written.get(name, (0, [])) for name, value in namespace.items() if callable(value)},
+            "defined": {name: written.get(name, ("", 0, [])) for name, value in namespace.items() if callable(value)},
             "troubles": [
                 {"names": list(trouble.names), "raised": _describe(trouble.error, self)} for trouble in troubles
             ],
+            "left_out": (len(self.finder.left_out), self.finder.left_out[:1]),
         }
 
     # --- objects ----------------------------------------------------------------------------------------------------
@@ -279,16 +278,17 @@ def _as_array(value: Any) -> np.ndarray | None:
 
 def _describe(error: BaseException, operations: Any) -> dict[str, Any]:
     """An exception as data: only the student's own lines, the innermost last."""
-    files = getattr(operations, "files", {})
+    finder = getattr(operations, "finder", None)
+    own = finder.places if isinstance(finder, source.Finder) else ()
     frames = []
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename in files:
+        if code.co_filename in own:
             text = linecache.getline(code.co_filename, trace.tb_lineno).strip()
             frames.append((code.co_filename, trace.tb_lineno, getattr(code, "co_qualname", code.co_name), text))
         trace = trace.tb_next
-    if isinstance(error, SyntaxError) and error.filename is not None and error.filename in files:
+    if isinstance(error, SyntaxError) and error.filename is not None and error.filename in own:
         frames.append((error.filename, error.lineno or 0, "", (error.text or "").strip()))
     try:
         text = error.msg if isinstance(error, SyntaxError) else str(error)

@@ -1,0 +1,151 @@
+"""``from autograder import check``: points and reasons inside a notebook, for the cells that were run so far.
+
+The grader is started as a process of its own: a kernel runs student code, and what is graded here goes through the same
+sandbox as everywhere. The last report is kept, and serves until the code that counts changes.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder import notebook
+from autograder.assignment import ASSIGNMENT
+from autograder.sandbox import cells, pieces
+from autograder.sandbox.source import NOTEBOOK
+
+if TYPE_CHECKING:
+    from autograder.report import Report
+
+TOP = Path(__file__).resolve().parents[1]
+DEADLINE = 600.0  # s, on a machine however slow
+APART = {"gpt.py", "paper.py"}  # beside a notebook they are another submission
+UNRUN = "Only cells that were run since the kernel was started count: run those above, too."
+
+_last: tuple[str, Report] | None = None  # what it is the report of, and the report
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What `check` found: shown as HTML by a notebook and as text elsewhere; ``points`` is a number."""
+
+    report: Report | None
+    trouble: str = ""  # why there is no report
+
+    @property
+    def points(self) -> float:
+        return self.report.score if self.report is not None else 0.0
+
+    def __repr__(self) -> str:
+        if self.report is None:
+            return self.trouble
+        from rich.console import Console
+
+        from autograder.render import terminal
+
+        page = io.StringIO()
+        terminal.show(self.report, Console(file=page, width=terminal.WIDTH, highlight=False))
+        return page.getvalue().rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        from markupsafe import escape
+
+        from autograder.render import html
+
+        return html.inside(self.report) if self.report is not None else f"<p>{escape(self.trouble)}</p>"
+
+
+def check(criterion: str = "") -> Result:
+    """Grade what was written so far, and show one criterion of the rubric, or all: ``check("attention")``.
+
+    In a notebook, of several definitions of a name the last that was run counts. Elsewhere the files in the current
+    folder are graded.
+    """
+    from autograder import rubric
+
+    names = [row.id for row in rubric.load().criteria]
+    if criterion and criterion not in names:
+        return Result(None, f"check({criterion!r}): no such criterion; there are {', '.join(names)}")
+    ran = _history()
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
+        work = Path.cwd()
+        if ran is not None:
+            work = Path(folder) / "notebook"
+            work.mkdir()
+            for name, data in _submission(ran).items():
+                (work / name).write_bytes(data)
+        report, trouble = _graded(work, Path(folder) / "report.json")
+    if report is None:
+        return Result(None, trouble)
+    from autograder.report import narrowed
+
+    shown = narrowed(report, criterion) if criterion else report
+    if ran is not None and any(one.status in ("missing", "blocked") for one in shown.checks):
+        shown = shown.model_copy(update={"remarks": (*shown.remarks, UNRUN)})
+    return Result(shown)
+
+
+def _history() -> list[str] | None:
+    """What was typed into the cells that were run, by the number that stands beside a cell; None outside of IPython."""
+    interactive: Any = sys.modules.get("IPython")
+    shell = interactive.get_ipython() if interactive is not None else None
+    return None if shell is None else [str(text) for text in shell.history_manager.input_hist_raw[1:]]
+
+
+def _submission(ran: list[str]) -> dict[str, bytes]:
+    """The cells that count as a notebook, each at its number, and the Python files that they import."""
+    from autograder.sandbox.student import ALSO_WANTED
+
+    # What is no Python was not run either.
+    texts = [text if not isinstance(pieces.body_of(cells.python(text)[0]), SyntaxError) else "" for text in ran]
+    found, _ = cells.statements(texts)
+    kept = cells.needed(found, [*(entry.name for entry in ASSIGNMENT.contract), *ALSO_WANTED])
+    counting = {statement.cell for statement in kept}
+    texts = [text if n in counting else "" for n, text in enumerate(texts[: max(counting, default=0)], 1)]
+    files = {NOTEBOOK: notebook.write(texts)}
+    imported = {name.split(".")[0] for statement in kept for name in _imports(statement.node)}
+    beside = {path.stem: path for path in sorted(Path.cwd().glob("*.py")) if path.name not in APART}
+    if imported & set(beside):
+        files |= {path.name: path.read_bytes() for path in beside.values() if path.stem.isidentifier()}
+    return files
+
+
+def _imports(node: ast.stmt | SyntaxError) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [node.module or ""]
+    return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+
+
+def _graded(work: Path, target: Path) -> tuple[Report | None, str]:
+    """The report on a folder, or why there is none."""
+    global _last
+    digest = hashlib.sha256()
+    for path in sorted(work.glob("*.[pi][yp]*")):
+        digest.update(path.name.encode("utf-8", "surrogateescape") + b"\0" + path.read_bytes())
+    if _last is not None and _last[0] == digest.hexdigest():
+        return _last[1], ""
+    command = [sys.executable, "-m", "autograder", "grade", str(work), "--json", str(target)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    try:
+        done = subprocess.run(
+            command, cwd=TOP, env=environment, capture_output=True, text=True, timeout=DEADLINE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"The grader was not done after {DEADLINE:g} s; try again."
+    from autograder.report import Report
+
+    try:
+        report = Report.model_validate_json(target.read_bytes())
+    except (OSError, ValueError):
+        said = done.stderr.strip().splitlines() or [f"the grader ended with status {done.returncode}"]
+        return None, said[-1].removeprefix("autograder: ")
+    _last = (digest.hexdigest(), report)
+    return report, ""

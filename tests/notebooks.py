@@ -1,0 +1,50 @@
+"""Notebooks for tests: the code of files in cells, as a student would have it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from autograder import notebook
+
+BY_HAND = re.compile(r"^(?=@|class |def |import |from )", re.MULTILINE)  # of what does not parse
+FROM_HEAD = re.compile(r"^from head import Head.*\n", re.MULTILINE)
+
+
+def cells_of(source: str) -> list[str]:
+    """A source in cells: each definition in one of its own, what stands between them together."""
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return [part for part in BY_HAND.split(source) if part.strip()]
+    lines, cells, start = source.split("\n"), list[str](), 0
+    for node in body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+            cells += ["\n".join(lines[start:first]), "\n".join(lines[first : node.end_lineno])]
+            start = node.end_lineno or start
+    return [cell for cell in [*cells, "\n".join(lines[start:])] if cell.strip()]
+
+
+def of_files(files: Mapping[str, bytes]) -> bytes:
+    """A notebook with the definitions of head.py, gpt.py and paper.py, in that order."""
+    texts = [files[name].decode() for name in ("head.py", "gpt.py", "paper.py") if name in files]
+    if "head.py" in files:
+        texts = [FROM_HEAD.sub("", text) for text in texts]
+    return notebook.write([cell for text in texts for cell in cells_of(text)])
+
+
+def code(source: str | list[str], **more: Any) -> dict[str, Any]:
+    """A code cell, with whatever else a cell has."""
+    return {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [], "source": source} | more
+
+
+def save(path: Path, *cells: str | dict[str, Any], **top: Any) -> Path:
+    """A notebook of these cells; texts are code."""
+    made = [code(cell) if isinstance(cell, str) else cell for cell in cells]
+    path.write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5} | top))
+    return path

@@ -1,0 +1,123 @@
+"""``check`` in a notebook grades the cells that were run, in a process of its own, once for each state of the code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder import live
+from autograder.live import Result, check
+from autograder.render import html
+from autograder.sandbox.source import NOTEBOOK
+from tests import notebooks
+from tests.bank_file import REFERENCE
+from tests.conftest import ROOT
+
+HEAD = "from head import Head"
+MINE = [*notebooks.cells_of(REFERENCE["gpt.py"].decode()), *notebooks.cells_of(REFERENCE["paper.py"].decode())]
+WRONG = "class MLP(nn.Module):\n    pass"
+
+
+@pytest.fixture
+def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The cells that were run, in a folder with nothing else in it."""
+    cells: list[str] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(live, "_history", lambda: list(cells))
+    monkeypatch.setattr(live, "_last", None)
+    return cells
+
+
+def test_what_was_run_last_is_graded_once_until_the_code_changes(
+    ran: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran += [*MINE, WRONG, "for step in range(10**12): pass", "def half(:", *MINE, "check('mlp')"]
+    result = check("mlp")
+    assert result.points == 7, result
+    assert "MLP  task 5.2" in repr(result)
+    assert 'class="autograder"' in result._repr_html_()
+
+    def started(*_: object, **__: object) -> None:
+        raise AssertionError("the grader was started again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "run", started)
+        ran += ["plt.plot(losses)", "check('causality')"]
+        causality = check("causality")
+        assert causality.points == 10
+        assert '<svg class="heat"' in causality._repr_html_()
+        assert check().points == 100
+        ran.append(WRONG)
+        with pytest.raises(AssertionError, match="started again"):
+            check("mlp")
+
+
+def submission(ran: list[str]) -> dict[str, bytes]:
+    return live._submission(ran)
+
+
+def test_cells_keep_their_numbers_and_what_does_not_count_changes_nothing(tmp_path: Path) -> None:
+    before = submission(["x = 1", "class GPT: pass"])
+    assert submission(["print(2)", "class GPT: pass", "y = 3", "class GPT(:"]) == before
+    assert submission(["class GPT: pass"]) != before
+    assert before[NOTEBOOK].count(b'"cell_type"') == 2
+
+
+def test_files_go_along_where_cells_import_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("helper", "more", "gpt", "paper"):
+        Path(f"{name}.py").write_text("x = 1")
+    assert set(submission(["class GPT: pass"])) == {NOTEBOOK}
+    assert set(submission(["from helper import x", "class GPT: y = x"])) == {NOTEBOOK, "helper.py", "more.py"}
+
+
+def test_the_cells_come_from_ipython_as_they_were_typed() -> None:
+    code = (
+        "from IPython.core.interactiveshell import InteractiveShell\n"
+        "shell = InteractiveShell.instance()\n"
+        "for cell in ('%time x = 1', 'class GPT(:', '!true', 'y = 2'): shell.run_cell(cell, store_history=True)\n"
+        "from autograder import live\n"
+        "assert live._history() == ['%time x = 1', 'class GPT(:', '!true', 'y = 2'], live._history()\n"
+    )
+    pytest.importorskip("IPython")
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_asking_for_check_loads_neither_torch_nor_what_shows_it() -> None:
+    code = (
+        "from autograder import check\nimport sys\n"
+        "assert not {'torch', 'jinja2', 'pytest', 'rich'} & set(sys.modules), 'loaded'"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_outside_of_a_notebook_the_files_of_the_folder_are_graded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(live, "_last", None)
+    assert live._history() is None
+    result = check("mlp")
+    assert result.report is None
+    assert "no gpt.py" in repr(result)
+    assert "no gpt.py" in result._repr_html_()
+
+
+def test_an_unknown_criterion_is_answered_with_those_there_are() -> None:
+    assert "attention, mlp, block" in repr(check("atention"))
+
+
+def test_a_style_sheet_inside_of_a_page_holds_there_alone() -> None:
+    style = ":root { a: b; } body, h1 { c: d; } .x { e: f; } @media print { .y, .z { g: h; } }"
+    assert html.scoped(style) == (  # type: ignore[arg-type]
+        ".autograder { a: b; }.autograder, .autograder h1 { c: d; }.autograder .x { e: f; }"
+        " @media print {.autograder .y, .autograder .z { g: h; } }"
+    )
+
+
+def test_a_message_is_escaped() -> None:
+    assert Result(None, "<b>").points == 0
+    assert Result(None, "<b>")._repr_html_() == "<p>&lt;b&gt;</p>"
