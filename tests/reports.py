@@ -1,4 +1,4 @@
-"""What every report has to be, whatever was graded: valid here and on each platform, small, harmless to who reads it."""
+"""What every report has to be, whatever was graded: valid here and on each platform, small, harmless to its readers."""
 
 from __future__ import annotations
 
