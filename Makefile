@@ -8,13 +8,13 @@
 #   BASE_IMAGE=NAME    what images stand on; TARGET=grader, prairielearn or gradescope is what for
 
 SUBMISSION ?= student
-export BASE_IMAGE TARGET IMAGE
+export BASE_IMAGE TARGET IMAGE OUT
 export SUBMISSION # reaches the recipe as a variable of the shell, so that no space or quote in a path matters
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two targets at once would both set up .venv
 .PHONY: help setup grade test lint derive derive-check lock clean
-.PHONY: gradescope prairielearn wheelhouse image image-verify docker-grade docker-test parity
+.PHONY: nbgrader-course gradescope prairielearn wheelhouse image image-verify docker-grade docker-test parity
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,10 @@ derive-check: ## fail if student/ is not what reference/ gives
 lock: ## pin the newest fitting versions: make lock [ARGS=--upgrade]
 	@sh requirements/setup.sh
 	@sh requirements/lock.sh $(ARGS)
+
+nbgrader-course: ## make a folder in which nbgrader's commands run: make nbgrader-course OUT=FOLDER
+	@sh requirements/setup.sh course
+	@.venv/bin/python -m autograder.course.nbgrader_course "$$OUT"
 
 gradescope: ## make build/gradescope.zip, to be uploaded as the autograder of an assignment
 	@sh requirements/setup.sh
