@@ -4,9 +4,9 @@
 
 include bundle/Makefile
 
-export BASE_IMAGE TARGET IMAGE
+export BASE_IMAGE TARGET IMAGE OUT
 
-.PHONY: test bench lint derive derive-check lock student-bundle
+.PHONY: test bench lint derive derive-check lock student-bundle nbgrader-course
 .PHONY: gradescope prairielearn wheelhouse image image-verify docker-grade docker-test parity
 
 test: ## run the package's own tests
@@ -39,6 +39,10 @@ student-bundle: ## make build/student.zip, to be handed out: the assignment and 
 	@sh requirements/setup.sh
 	@mkdir -p build
 	@.venv/bin/python -m autograder package student --out build/student.zip
+
+nbgrader-course: ## make a folder in which nbgrader's commands run: make nbgrader-course OUT=FOLDER
+	@sh requirements/setup.sh course
+	@.venv/bin/python -m autograder.course.nbgrader_course "$$OUT"
 
 gradescope: ## make build/gradescope.zip, to be uploaded as the autograder of an assignment
 	@sh requirements/setup.sh

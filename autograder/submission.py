@@ -99,7 +99,11 @@ def read(path: Path) -> Submission:
         raise BadSubmission(
             f"{shown}: {error.strerror}; name a gpt.py or a notebook, or a folder or zip file that holds one"
         ) from None
-    name = _named(real.name if form == "folder" else real.stem)
+    return of_files(files, _named(real.name if form == "folder" else real.stem), form)
+
+
+def of_files(files: dict[str, bytes], name: str = NOTEBOOK, form: str = "notebook") -> Submission:
+    """A submission from its files, of which one is gpt.py or the notebook."""
     digest = hashlib.sha256()
     for file, data in sorted(files.items()):
         digest.update(f"{file}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)

@@ -1,13 +1,18 @@
-"""Scores into nbgrader's own gradebook, through its interface: a cell for each criterion, one for what is on top."""
+"""Scores into nbgrader's own gradebook, through its interface: the cell ``check-<criterion>`` has those of a criterion.
+
+What comes on top of the total, or is taken from it by hand, is the extra credit of one of these cells. What was marked
+by hand in nbgrader stays.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from autograder.assignment import ASSIGNMENT
 from autograder.files import BadInput
 
 if TYPE_CHECKING:
@@ -15,16 +20,72 @@ if TYPE_CHECKING:
     from autograder.course.gradebook import Gradebook
     from autograder.course.scores import Standing
 
-NOTEBOOK = "gpt"
-BEYOND = "bonus-and-corrections"  # bonus, the cap on it, and totals set by hand
+NAME = "step-05"  # of the assignment and of its notebook
+CELL = "check-"  # and the criterion
+BEYOND = f"{CELL}bonus"  # a cell for no points, the extra credit of which is what comes on top
 
 
-def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
-    """Enter the scores of ``found``; students without a grade are left alone. Raises BadInput."""
+@contextmanager
+def opened(url: str) -> Iterator[Any]:
+    """nbgrader's gradebook, changed as a whole or not at all. Raises BadInput."""
     try:
         from nbgrader.api import Gradebook as Theirs
     except ImportError:
         raise BadInput("nbgrader is not installed here: pip install -r requirements/course.txt") from None
+    # nbgrader sets up a new file with a program that is installed beside this Python.
+    os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
+    with Theirs(url) as gradebook:
+        try:
+            yield gradebook
+            gradebook.db.commit()
+        except BaseException:
+            gradebook.db.rollback()
+            raise
+
+
+def cells(gradebook: Any, assignment: str, notebook: str) -> dict[str, float]:
+    """The criteria that have a cell in a notebook, and the points of each cell."""
+    from nbgrader.api import MissingEntry
+
+    try:
+        found = gradebook.find_notebook(notebook, assignment).grade_cells
+    except MissingEntry:
+        return {}
+    return {cell.name.removeprefix(CELL): float(cell.max_score) for cell in found if cell.name.startswith(CELL)}
+
+
+def enter(
+    gradebook: Any,
+    student: str,
+    score: float,
+    points: Mapping[str, float],
+    assignment: str = NAME,
+    notebook: str = NAME,
+) -> None:
+    """The points of a student by criterion, those on top aside, and the ``score`` that they come to in the end."""
+    grades = {
+        name: gradebook.find_grade(f"{CELL}{name}", notebook, assignment, student)
+        for name in cells(gradebook, assignment, notebook)
+    }
+    for name, grade in grades.items():
+        grade.auto_score = points.get(name, 0.0)
+        grade.needs_manual_grade = grade.manual_score is not None  # as nbgrader does: someone should look again
+    beyond = grades.get(BEYOND.removeprefix(CELL)) or next(iter(grades.values()))
+    beyond.extra_credit = score - sum(points.values())
+
+
+def agree(there: Mapping[str, float], points: Mapping[str, float]) -> None:
+    """Raise BadInput unless nbgrader's cells have the points of the rubric."""
+    for name in {**there, **points}:
+        if there.get(name, 0.0) != points.get(name, 0.0):
+            raise BadInput(
+                f"{CELL}{name}: {there.get(name, 0):g} points in nbgrader, {points.get(name, 0):g} in the rubric; make"
+                " the course again (make nbgrader-course), then `nbgrader generate_assignment --force`"
+            )
+
+
+def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
+    """Enter the scores of ``found``; students without a grade are left alone. Raises BadInput."""
     from autograder.course.export import Filled, count
     from autograder.course.sheets import Sheet
 
@@ -33,31 +94,37 @@ def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
     for one in found:
         own: dict[str, float] = {}
         for verdict in one.verdicts:
-            if verdict.criterion not in one.extra:
-                own[verdict.criterion] = own.get(verdict.criterion, 0) + verdict.max_score
+            own[verdict.criterion] = own.get(verdict.criterion, 0) + (
+                0 if verdict.criterion in one.extra else verdict.max_score
+            )
         most |= own
-    name = ASSIGNMENT.name
-    # nbgrader sets up a new file with a program that is installed beside this Python.
-    os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
-    with Theirs(f"sqlite:///{target.absolute()}") as gradebook:
-        gradebook.update_or_create_assignment(name)
-        gradebook.update_or_create_notebook(NOTEBOOK, name)
-        for criterion, points in [*most.items(), (BEYOND, 0.0)]:
-            gradebook.update_or_create_grade_cell(criterion, NOTEBOOK, name, max_score=points, cell_type="code")
+    with opened(f"sqlite:///{target.absolute()}") as gradebook:
+        there = cells(gradebook, NAME, NAME)
+        if there:
+            agree(there, most)
+        else:
+            gradebook.update_or_create_assignment(NAME)
+            gradebook.update_or_create_notebook(NAME, NAME)
+            for criterion, points in most.items():
+                gradebook.update_or_create_grade_cell(
+                    f"{CELL}{criterion}", NAME, NAME, max_score=points, cell_type="code"
+                )
+        students = {student.id for student in gradebook.students}
         for one in found:
             count(filled, one, str(one.student["name"]))
             if one.score is None:
                 continue
             key = _login(book, one)
-            first, _, last = str(one.student["name"]).rpartition(" ")
-            gradebook.update_or_create_student(key, first_name=first or None, last_name=last)
-            gradebook.update_or_create_submission(name, key)
-            given = {c: sum(v.score for v in one.verdicts if v.criterion == c) for c in most}
-            given[BEYOND] = one.score - sum(given.values())
-            for criterion, score in given.items():
-                grade = gradebook.find_grade(criterion, NOTEBOOK, name, key)
-                grade.auto_score, grade.needs_manual_grade = score, False
-        gradebook.db.commit()
+            if key not in students:
+                first, _, last = str(one.student["name"]).rpartition(" ")
+                gradebook.add_student(key, first_name=first or None, last_name=last)
+            gradebook.update_or_create_submission(NAME, key)
+            given = {
+                name: sum(v.score for v in one.verdicts if v.criterion == name)
+                for name in most
+                if name not in one.extra
+            }
+            enter(gradebook, key, one.score, given)
     return filled
 
 
