@@ -30,6 +30,7 @@ ELSEWHERE = {
     r"make test": "it is what runs this",
     r"make derive": "make derive-check in CI, and tests/test_derive.py",
     r"make (image|docker|parity|wheelhouse)": "needs Docker or a network; .ci/run, tests/docker",
+    r"make nbgrader-course|\.venv/bin/python -m reference\.derive": "needs course.txt; tests/test_nbgrader.py",
     r"make grade PYTHON=/path/to/python": "a path that stands for another; tests/test_student_bundle.py has one",
     r"\.venv/bin/python -m (pip install )?notebook": "needs a network",
 }  # fmt: skip
