@@ -106,14 +106,16 @@ def grade(
         from autograder.render import html as page
 
         write_whole(html, page.render(report))
-    terminal.show(report, Console(highlight=False))
+    changed = ""
     if history is not None and report.gradable:
         from autograder import progress
 
-        if line := progress.since(progress.last(history, path), report):
-            print(line)
-        if only is None:
+        changed = progress.since(progress.last(history, path), report)
+        if only is None:  # first: who reads with `less` or `head` may stop the printing
             progress.remember(history, path, report)
+    terminal.show(report, Console(highlight=False))
+    if changed:
+        print(changed)
     if not report.gradable:
         raise SystemExit(3)
     if fail_under is not None and report.score < fail_under:
