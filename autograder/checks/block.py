@@ -40,7 +40,7 @@ def test_composition(
         rng,
         {"attention": probes["MultiHeadAttention"], "mlp": probes["MLP"]},
     )
-    charged.update(judged.match.mistakes if judged.match else ())
+    charged.update(judged.names)
     matching.decide(judged, "the block", notes)
 
 
@@ -87,7 +87,7 @@ def _by_values(student: Student, oracle: Oracle, rng: np.random.Generator) -> No
         # The silent sublayer adds its bias of ones.
         cases = [(_normed(given) + 1, with_only(names, given) - given - 1) for given in (x[:, :1], x)]
         own = {name: weights[name] for name in names} | {f"{n}.bias": np.ones(k, "f4") for n, k in biases.items()}
-        if oracle.identify(component, own, cases, {"d": D, "H": H}, {}, matching.ROUNDED) is None:
+        if not oracle.identify(component, own, cases, {"d": D, "H": H}, {}, matching.ROUNDED).matches:
             raise Failed(
                 f"With the {component} alone at work, the block does not add what the formula says to x.",
                 "Does it read from the normed stream, and add to the stream itself?",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
@@ -12,8 +13,11 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import ladder
+from autograder.checks import ladder, matching
+from autograder.oracle import mistakes
+from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes, Partial
+from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Module, Student
 
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
@@ -24,9 +28,12 @@ SEEDS = 3
 LAYERS = (2, 8)  # between these the scaled projections shrink by half
 FACTOR = 0.1  # relative; a standard deviation of 64 x 64 entries is known to 0.011
 NEAR = 0.04
+ALIKE = 0.25  # relative; logits are only roughly normal
 
 
-def test_window(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+def test_window(
+    student: Student, assignment: Assignment, charged: set[str], rng: np.random.Generator, notes: Notes
+) -> None:
     n = assignment.course
     losses = []
     # The losses are those of the initial weights in another process, where nothing but the weights is the same.
@@ -40,8 +47,8 @@ def test_window(student: Student, assignment: Assignment, rng: np.random.Generat
             logits = ladder.logits(model(idx), (BATCH, n.T_max, n.V)).astype(np.float64)
             if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
                 raise Failed(
-                    "At every position the logits are between 0 and 1 and sum to 1: they are probabilities.",
-                    "Is there a softmax at the end of forward? F.cross_entropy applies one itself.",
+                    "At every position the logits are between 0 and 1 and sum to 1.",
+                    causes=[mistakes.named("logits_softmaxed")],
                 )
             losses.append(float(uniform_loss(logits).mean()))
         text = on_text(model, assignment)
@@ -50,12 +57,8 @@ def test_window(student: Student, assignment: Assignment, rng: np.random.Generat
     figures = {"random targets": loss, f"ln {n.V}": chance} | expected(n) | text
     notes.show(losses={name: round(value, 4) for name, value in figures.items()})
     if not low <= loss <= high:
-        raise Failed(
-            f"The loss before training is {loss:.2f}; just above ln {n.V} = {chance:.3f} is right, at most {high}.",
-            f"It is as if the entries of the unembedding had the standard deviation "
-            f"{math.sqrt(2 * max(0, loss - chance) / n.d):.2f} (nn.Linear's have {1 / math.sqrt(3 * n.d):.2f}): "
-            f"is the final LayerNorm applied, and what initialises the unembedding?",
-        )
+        seen = f"The loss before training is {loss:.2f}; just above ln {n.V} = {chance:.3f} is right, at most {high}."
+        raise Failed(seen, *_because(initial, n, loss, charged))
     notes.say(f"{loss:.2f} on random targets, {loss - chance:.2f} above ln {n.V} = {chance:.3f}.")
 
 
@@ -80,23 +83,72 @@ def test_residual_scaling(student: Student, assignment: Assignment, rng: np.rand
     )
     unscaled = [name for name, kinds in found.items() if not kinds]
     if unscaled:
-        hint = (
-            "Does GPT scale the weights of both projections, in every block, by 1/sqrt(2L) after the blocks are built, "
-            "with the L that it is given?"
-        )
-        raise (Partial if len(unscaled) == 1 else Failed)(
-            f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved.", hint
-        )
+        seen = f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved."
+        raise (Partial if len(unscaled) == 1 else Failed)(seen, causes=[_unscaled(student, few, many, unscaled, seed)])
     scaled = [kind.before for kind in moved]
     if all(scaled) and _by_l_alone(student, few, before, scaled, seed):
         raise Failed(
-            f"At L={few.L} both projections are scaled by {1 / math.sqrt(few.L):.2f} = 1/sqrt(L).",
-            f"Each block writes to the stream twice, so it takes 1/sqrt(2L) = {1 / math.sqrt(2 * few.L):.2f}.",
+            f"At L={few.L} both projections are scaled by {1 / math.sqrt(few.L):.2f}, not by "
+            f"{1 / math.sqrt(2 * few.L):.2f}.",
+            causes=[mistakes.named("scaling_sqrt_L")],
         )
     notes.say("Both projections of each block shrink with 1/sqrt(2L), so 2L writes keep the stream's variance.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def _because(initial: Module, n: Dims, loss: float, charged: set[str]) -> tuple[str, list[Mistake]]:
+    """Why the loss is not where it should be: what GPT's own check has named, or how the unembedding starts."""
+    if known := matching.known(charged, matching.SPREAD):
+        return "", known
+    # After a LayerNorm a logit has the variance d std^2, which adds half of itself to the loss.
+    tables = [w for w in initial.pull().values() if w.shape in ((n.V, n.d), (n.d, n.V))]
+    spread = f"({', '.join(f'{w.std():.2f}' for w in tables)}; nn.Linear's is {1 / math.sqrt(3 * n.d):.2f})"
+    for w in tables:
+        if math.isclose(loss - math.log(n.V), n.d * float(w.std()) ** 2 / 2, rel_tol=ALIKE):
+            return f"The standard deviation of its entries is {w.std():.2f}.", [mistakes.named("head_starts_wide")]
+    return f"What spreads the logits: the standard deviation of the V x d matrices {spread}, or no final LayerNorm?", []
+
+
+def _unscaled(student: Student, few: Dims, many: Dims, unscaled: list[str], seed: int) -> Mistake:
+    """What was done instead of scaling both projections, as their standard deviations and biases show."""
+    if len(unscaled) == 1:
+        return mistakes.named("scaling_mlp_missing" if "MLP" in unscaled[0] else "scaling_attention_missing")
+    (few_weights, few_biases), (many_weights, many_biases) = (_factors(student, n, seed) for n in (few, many))
+    fitting: dict[str, tuple[dict[str, float], dict[str, float], Callable[[int], float]]] = {
+        "scaling_without_root": (few_weights, many_weights, lambda L: 1 / (2 * L)),
+        "scaling_of_shared_block": (few_weights, many_weights, lambda L: (2 * L) ** (-L / 2)),
+        "scaling_of_biases": (few_biases, many_biases, lambda L: 1 / math.sqrt(2 * L)),
+    }
+    for name, (before, after, factor) in fitting.items():
+        if any(_near(before[p], factor(few.L)) and _near(after.get(p, 0.0), factor(many.L)) for p in before):
+            return mistakes.named(name)
+    moved = {p for p, factor in few_weights.items() if not _near(factor, 1)}
+    fixed = 0 < len(moved) < len(few_weights) and all(_near(many_weights.get(p, 0), few_weights[p]) for p in moved)
+    return mistakes.named("scaling_fixed" if fixed else "scaling_missing")
+
+
+def _near(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=2 * FACTOR)
+
+
+def _factors(student: Student, n: Dims, seed: int) -> tuple[dict[str, float], dict[str, float]]:
+    """By how much GPT has scaled each weight matrix, and each vector, that a Block alone has; by their names there."""
+    if not student.defines("Block"):
+        return {}, {}
+    try:
+        block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed).pull()
+    except StudentError:
+        return {}, {}
+    model = student.build("GPT", n.arguments(), seed=seed).pull()
+    factors = {
+        name: float(np.mean([_spread(v) for at, v in model.items() if at.endswith(f".{name}")] or [0])) / _spread(value)
+        for name, value in block.items()
+        if _spread(value)
+    }
+    weights = {p: factor for p, factor in factors.items() if block[p].ndim > 1}
+    return weights, {p: factor for p, factor in factors.items() if p not in weights}
 
 
 def uniform_loss(logits: np.ndarray) -> np.ndarray:
