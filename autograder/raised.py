@@ -10,7 +10,8 @@ from autograder.sandbox.errors import Raised
 from autograder.sandbox.process import Remote
 from autograder.sandbox.wire import clean
 
-QUOTED, TEXT, SHAPES = 64, 90, 4  # characters of a line, of an exception's text; tensors whose shapes are shown
+QUOTED, SHAPES = 64, 4  # characters of a line; tensors whose shapes are shown
+KNOWN, UNKNOWN = 56, 120  # characters of an exception's text, with and without a cause beside it
 
 # A type of exception, what its text has in it, and the mistake that this is. The first that fits counts.
 USUAL: tuple[tuple[str, str, str], ...] = (
@@ -66,7 +67,8 @@ def told(error: Raised) -> str:
     if "SyntaxError" in remote.kinds:
         file, line, _, text = remote.frames[-1] if remote.frames else (error.call, 0, "", "")
         return f"{file} cannot be read as Python: line {line}{_quoted(text)}: {remote.text}."
-    what = f"{remote.type}: {clean(remote.text, TEXT)}".removesuffix(": ").removesuffix(".")
+    text = clean(remote.text, KNOWN if cause(remote) else UNKNOWN)
+    what = f"{remote.type}: {text}".removesuffix(": ").removesuffix(".")
     return f"{place(error)} {what}. {_meaning(remote)}".strip()
 
 

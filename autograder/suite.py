@@ -262,10 +262,9 @@ def grader_version() -> str:
     """The release, and a hash of the files that decide verdicts, so that two graders are never taken for one."""
     root = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(
-        [*root.glob("*.py"), *(p for part in ("checks", "oracle", "sandbox") for p in (root / part).glob("*.py"))]
-    ):
-        digest.update(path.name.encode() + path.read_bytes())
+    parts = ("checks", "oracle", "sandbox")
+    for path in sorted([*root.glob("*.py"), *(p for part in parts for p in (root / part).rglob("*.py"))]):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return f"{autograder.__version__}+{digest.hexdigest()[:12]}"
 
 

@@ -159,6 +159,11 @@ BLIND = {
     *("mask_upside_down", "mask_inverted", "mask_strict", "mask_diagonal_only", "attention_over_batch"),
     *("block_no_attention", "block_mlp_twice", "blocks_unused", "tokens_unused", "stack_from_embeddings"),
 }
+DISTURBS = {
+    *("block_post_norm", "block_residual_of_normed", "block_first_residual_of_normed"),
+    *("block_second_residual_of_normed", "block_no_residual", "block_no_first_residual", "block_no_second_residual"),
+    *("block_stream_doubled", "block_second_from_input", "block_norm_after_sublayer"),
+}
 SPREAD = {"final_norm_missing", "final_norm_unused", "final_norm_first", "head_is_embedding"}
 
 
@@ -185,7 +190,7 @@ def decide(judged: Judged, what: str, notes: Notes, elsewhere: Sequence[str] = (
         notes.say(" ".join([f"{equal}, but for one thing:", *other] if other else remarks) or f"{equal}.")
         return
     kind = Partial if all(len(rows) == 1 for rows in explanations) else Failed
-    rest = f"All else in {what} is right." if kind is Partial else ""
+    rest = "All else in it is right." if kind is Partial else ""
     if len(explanations) > 1:
         raise kind(differs(judged, what), rest, [row for rows in explanations for row in rows], either=True)
     raise kind(differs(judged, what), rest, wrong)
@@ -202,14 +207,17 @@ OWN = {  # how many parameters each class has, beside those of its parts
 def differs(judged: Judged, what: str) -> str:
     """What was seen of a difference: in the values, or, where these follow the tensors, in their number."""
     gap, position = judged.comparison.gap, judged.comparison.position
+    for name, letter, parts in (("heads_wrong_number", "H", "heads"), ("blocks_wrong_number", "L", "blocks")):
+        if judged.match and name in judged.names:
+            return f"For {letter}={judged.sizes[letter]}, {what} works with {judged.match.count} {parts}."
     if gap is not None and gap > ROUNDED:
         return (
-            f"For the same weights the output of {what} is off by up to {percent(gap)} of its largest entry, from "
-            f"position {position} on."
+            f"For the same weights the output is off by up to {percent(gap)} of its largest entry, from position "
+            f"{position} on."
         )
     own = sum(p.size for p in judged.module.parameters if not p.owner)
     count = f"{own:,} parameters where the formula has {OWN[judged.component](judged.sizes):,}"
-    sizes = ", ".join(f"{name}={size}" for name, size in judged.sizes.items())
+    sizes = ", ".join(f"{name}={size}" for name, size in judged.sizes.items() if name != "blocks")
     return f"For {sizes}, {what} has {count}."
 
 
@@ -228,11 +236,11 @@ def _unknown(judged: Judged, what: str) -> tuple[str, str]:
     facts = "Shape and type are right" + (", and no position reads from later ones." if judged.causal else ".")
     where = f"from position {comparison.position} on"
     if comparison.alone:
-        where += "; one token alone comes out right, so it is in the scores, the mask or the softmax"
-    off = f"for the same weights the output of {what} is off by up to {percent(comparison.gap)} of its largest entry"
+        where += "; one token alone comes out right, so look at scores, mask and softmax"
+    off = f"for the same weights the output is off by up to {percent(comparison.gap)} of its largest entry"
     return (
-        f"{facts} But {off}, {where}. That is none of the known mistakes.",
-        "Compare each step of forward with the docstring.",
+        f"{facts} But {off}, {where}.",
+        "It is none of the known mistakes: compare each step of forward with the docstring.",
     )
 
 

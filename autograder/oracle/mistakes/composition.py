@@ -254,8 +254,8 @@ ROWS = (
     _norm("norm_without_affine", "The LayerNorms have neither gain nor bias.", "how the norms are made"),
     _norm(
         "norm_unbiased",
-        "LayerNorm divides by the unbiased deviation, with d - 1 in it; it takes the biased one, with d.",
-        "the variance or deviation in your norm",
+        "LayerNorm divides by the unbiased deviation, with d - 1 in it, not by the biased one.",
+        "the variance or deviation in it",
         "norm",
         ("unbiased",),
     ),

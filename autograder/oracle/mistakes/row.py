@@ -26,4 +26,6 @@ class Mistake:
     @property
     def told(self) -> str:
         """The sentence, and where to look."""
-        return self.sentence if self.accepted else f"{self.sentence} Look at {self.look} (task {self.task})."
+        if self.accepted:
+            return self.sentence
+        return f"{self.sentence} Look at {self.look} (task{'s' * (' to ' in self.task)} {self.task})."
