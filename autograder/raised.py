@@ -75,7 +75,7 @@ def told(error: Raised) -> str:
 def place(error: Raised) -> str:
     """Where it stopped: the call, and the innermost line that is the student's."""
     if not error.remote.frames:
-        return f"{error.call} stops."
+        return f"In {error.call}:"
     file, line, where, text = error.remote.frames[-1]
     if error.call.endswith(".py"):
         return f"{error.call} stops while it is being loaded, at line {line}{_quoted(text)}."

@@ -75,7 +75,7 @@ def test_residual_scaling(student: Student, assignment: Assignment, rng: np.rand
     wide = any(value.size == 4 * square for values in before.values() for value in values)
     if not outside and len(inside) > 1 and not wide:  # an MLP of another width is as large as the projection
         outside = [inside.pop()]
-    found = {"the output projection of the attention": inside, "the second Linear of the MLP": outside}
+    found = {"the attention's projection": inside, "the MLP's second map": outside}
     notes.show(
         standard_deviations={
             name: [[round(kind.before, 5), round(kind.after, 5)] for kind in kinds] for name, kinds in found.items()
@@ -84,6 +84,8 @@ def test_residual_scaling(student: Student, assignment: Assignment, rng: np.rand
     unscaled = [name for name, kinds in found.items() if not kinds]
     if unscaled:
         seen = f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved."
+        if not any(value.size in of_attention for values in before.values() for value in values):
+            raise Failed(f"{seen} Among the parameters there is no matrix of that size.", "Do the blocks count?")
         raise (Partial if len(unscaled) == 1 else Failed)(seen, causes=[_unscaled(student, few, many, unscaled, seed)])
     scaled = [kind.before for kind in moved]
     if all(scaled) and _by_l_alone(student, few, before, scaled, seed):

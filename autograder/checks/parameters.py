@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
+from autograder.checks import formulas
 from autograder.checks.claims import Claims, backed, shapes
-from autograder.checks.ladder import number
 from autograder.oracle import ledger, mistakes
 from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes, Partial
@@ -87,7 +85,7 @@ def test_other_sizes(
         if model.numel != expected and not tied(model, dims):
             raise Failed(
                 f"At {dims} it has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}.",
-                "The cause is that at the course's sizes." if at_course else "",
+                "The cause is the one at the course's sizes." if at_course else "",
                 [] if at_course else [mistakes.named("sizes_fixed")],
             )
         backed(student, model, dims, rng)
@@ -113,7 +111,10 @@ def test_by_part(
                 f"{n.L} of your blocks would have {n.L * found.block:,} parameters, and the whole GPT has "
                 f"{model.numel:,}: not every block counts, or some share their parts"
             )
-        blame = f"The other {len(right) - len(wrong)} parts are right." if len(wrong) < len(right) else ""
+        shared = counts[ledger.OUTSIDE] < 0
+        blame = (
+            f"The other {len(right) - len(wrong)} parts are right." if len(wrong) < len(right) and not shared else ""
+        )
         raise (Partial if len(wrong) == 1 else Failed)(f"Counted in your classes, over {n.L} blocks: {seen}.", blame)
 
 
@@ -121,11 +122,12 @@ def test_by_part(
 def test_formula(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
     tried = (assignment.course, *unseen(rng))
     for dims in tried:
-        sizes = letters_of(dims)
-        wrong = compare("parameter_count", sizes, student.function("parameter_count", *sizes.values()), whole(dims), 0)
+        sizes = formulas.letters_of(dims)
+        given = student.function("parameter_count", *sizes.values())
+        wrong = formulas.compare("parameter_count", sizes, given, formulas.whole(dims), 0)
         if wrong:
             key, seen = wrong
-            raise Failed(*in_letters(student, tried, key, seen))
+            raise Failed(*formulas.in_letters(student, tried, key, seen))
     rule, blocks, rest = ledger.rule_of_thumb(assignment.course)
     notes.say(
         f"Your formula is right at every size tried; at the course's, {blocks:,} in the blocks = {rule:,} + {rest:,}."
@@ -136,17 +138,17 @@ def test_formula(student: Student, assignment: Assignment, rng: np.random.Genera
 def test_shares(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
     shown = ""
     for dims in (assignment.course, *unseen(rng)):
-        sizes = letters_of(dims)
+        sizes = formulas.letters_of(dims)
         parts = ledger.parts(**sizes)
         expected = {name: 100 * part / ledger.total(dims) for name, part in parts.items()}
         shares = student.function("parameter_shares", *sizes.values())
         # Rounded to one decimal, as the handout prints them, is right too.
-        wrong = compare("parameter_shares", sizes, shares, expected, 0.051)
+        wrong = formulas.compare("parameter_shares", sizes, shares, expected, 0.051)
         if wrong:
-            own = of_own_formula(student, sizes)
-            wrong = compare("parameter_shares", sizes, shares, own, 0.051) if own else wrong
+            own = formulas.of_own(student, sizes)
+            wrong = formulas.compare("parameter_shares", sizes, shares, own, 0.051) if own else wrong
             if wrong:
-                raise Failed(wrong[1], causes=_slip(shares, parts))
+                raise Failed(wrong[1], causes=formulas.slip(shares, parts))
             notes.say("They are the percentages of your own formula, which the check above says more about.")
             return
         shown = shown or ", ".join(f"{name.replace('_', ' ')} {share:.1f} %" for name, share in expected.items())
@@ -229,19 +231,6 @@ def built(student: Student, dims: Dims) -> Module:
     return model
 
 
-def of_own_formula(student: Student, sizes: dict[str, int]) -> dict[str, float] | None:
-    """The percentages that follow from the student's own parameter_count; None where it gives no numbers."""
-    try:
-        counted = student.function("parameter_count", *sizes.values())
-    except StudentError:
-        return None
-    parts = {name: number(counted.get(name)) for name in ledger.PARTS} if isinstance(counted, dict) else {}
-    values = {name: value for name, value in parts.items() if value is not None and value > 0}
-    if len(values) < len(ledger.PARTS):
-        return None
-    return {name: 100 * value / sum(values.values()) for name, value in values.items()}
-
-
 def tied(model: Module, dims: Dims) -> bool:
     """Whether exactly the V x d matrix of the untied model is missing, and one of that shape is left."""
     of_that_shape = sum(p.shape in ((dims.V, dims.d), (dims.d, dims.V)) for p in model.parameters)
@@ -255,88 +244,6 @@ def unseen(rng: np.random.Generator) -> list[Dims]:
         V, T_max, d, L = (int(x) for x in rng.choice(np.arange(5, 400), 4, replace=False))
         sizes.append(Dims(V=V, T_max=T_max, d=d, H=1, L=L % 13 + 1))
     return sizes
-
-
-def letters_of(dims: Dims) -> dict[str, int]:
-    """The arguments of the student's formula."""
-    return {"V": dims.V, "T_max": dims.T_max, "d": dims.d, "L": dims.L}
-
-
-def whole(dims: Dims) -> dict[str, float]:
-    """What the student's formula should give."""
-    return {**ledger.parts(**letters_of(dims)), "total": ledger.total(dims)}
-
-
-def compare(
-    name: str, sizes: dict[str, int], got: Any, expected: dict[str, float], tolerance: float
-) -> tuple[str, str] | None:
-    """The first key under which ``got`` has another number than ``expected``, and what was seen there.
-
-    Raises Failed where it is no dict with these keys and finite numbers.
-    """
-    call = f"{name}({', '.join(f'{key}={value}' for key, value in sizes.items())})"
-    if got is None:
-        raise Failed(f"{call} returned nothing.", causes=[mistakes.named("formula_printed")])
-    if not isinstance(got, dict):
-        raise Failed(f"{call} returned {_kind(got)}, not a dict.")
-    missing = [key for key in expected if key not in got]
-    if missing:
-        raise Failed(f"{call} has no entry {', '.join(map(repr, missing))}.", f"It should have {', '.join(expected)}.")
-    for key, right in expected.items():
-        value = number(got[key])
-        if value is None or not math.isfinite(value):
-            raise Failed(f"{call}[{key!r}] is {_kind(got[key])}, not a finite number.")
-        if not abs(value - right) <= tolerance:
-            shown = f"{value:,.4g} instead of {right:,.4g}" if tolerance else f"{value:,.0f} instead of {right:,.0f}"
-            return key, f"{call}[{key!r}] is {shown}."
-    return None
-
-
-KNOWN = {  # a part of the student's formula, the difference, and what is wrong then
-    ("attention", "+3dL"): "formula_biases_added",
-    ("attention", "-dL"): "formula_biases_forgotten",
-    ("mlp", "-5dL"): "formula_biases_forgotten",
-    ("mlp", "-4dL"): "formula_biases_forgotten",
-    ("mlp", "-dL"): "formula_biases_forgotten",
-    ("embeddings", "-Vd"): "formula_tied",
-    ("final", "-Vd"): "formula_tied",
-}
-
-
-def in_letters(student: Student, tried: Sequence[Dims], key: str, seen: str) -> tuple[str, str, list[Mistake]]:
-    """What was seen of one entry, how it is off at every size, and the mistake that this is."""
-    try:
-        values = [number(student.function("parameter_count", *letters_of(dims).values())[key]) for dims in tried]
-    except (StudentError, KeyError, TypeError):
-        return seen, "", []
-    if None in values or not all(value == round(value) for value in values if value is not None):
-        return seen, "", []
-    if len(set(values)) == 1:
-        return seen, "", [mistakes.named("formula_fixed")]
-    term = ledger.letters(
-        [(n, round(value) - round(whole(n)[key])) for n, value in zip(tried, values, strict=True) if value is not None]
-    )
-    if not term:
-        return seen, "Which term of that part is not what your own class has?", []
-    causes = [mistakes.named(KNOWN[key, term])] if (key, term) in KNOWN else []
-    seen = f"{seen} At every size tried the difference is {term}."
-    return seen, "" if causes else "Is that a bias, a LayerNorm or a matrix?", causes
-
-
-def _slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
-    """The mistake that gives exactly these percentages."""
-    blocks = sum(parts[name] for name in ("attention", "mlp", "block_norms"))
-    slips = {"shares_as_fractions": (1 / sum(parts.values()), 0.00051), "shares_of_blocks": (100 / blocks, 0.051)}
-    inside = {name: number(shares[name]) or 0 for name in ("attention", "mlp", "block_norms")}
-    return [
-        mistakes.named(slip)
-        for slip, (factor, near) in slips.items()
-        if all(abs(value - parts[name] * factor) <= near for name, value in inside.items())
-    ]
-
-
-def _kind(value: Any) -> str:
-    return "nothing" if value is None else repr(value) if isinstance(value, (int, float, str)) else type(value).__name__
 
 
 def _difference(delta: int) -> str:

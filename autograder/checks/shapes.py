@@ -53,11 +53,11 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
     for position, (stage, shapes) in enumerate(stages):
         if not any(found in shapes for _, found in rest):
             near = table[position] if position < len(table) else None
-            given = f"your row {position + 1} is {near[0][:SHOWN]!r} {near[1]}" if near else f"you have {len(table)}"
+            given = f"yours is {near[0][:SHOWN]!r} {near[1]}" if near else f"you have {len(table)}"
             causes = _likely([shape for _, shape in table], [shapes for _, shapes in stages])
             raise Failed(
-                f"For idx of shape {(B, T)} and V={n.V}, d={n.d}, L={n.L}, row {position + 1} of {len(stages)} should "
-                f"be {stage} with shape {max(shapes)}; {given}.",
+                f"For idx of shape {(B, T)}, row {position + 1} of {len(stages)} should be {stage} {max(shapes)}; "
+                f"{given}.",
                 "" if causes else "Is there a row for each stage, in the order of the computation?",
                 causes,
             )

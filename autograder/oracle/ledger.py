@@ -87,7 +87,9 @@ def letters(deltas: Sequence[tuple[Dims, int]]) -> str:
 
 def _term(factor: int, name: str) -> str:
     sign, size = "+" if factor > 0 else "-", abs(factor)
-    return f"{sign}{size if size > 1 or name == '1' else ''}{'' if name == '1' else name}"
+    if name == "1":
+        return f"{sign}{size}"
+    return f"{sign}{size if size > 1 else ''}{' ' * (size > 1 and name[0] == 'T')}{name}"
 
 
 def _sum(x: int, one: str, y: int, two: str) -> str:
@@ -255,7 +257,7 @@ def explain(counted: Sequence[Counted]) -> dict[str, list[str]]:
                 for cause in CAUSES
                 if cause.part == part
                 and all(cause.delta(c) == c.delta(part) for c in counted)
-                and cause.shown(counted[0])
+                and all(map(cause.shown, counted))
             )
         )
         for part in wrong

@@ -255,13 +255,14 @@ def _model_levels(q: Question) -> Levels:
             if how.get("stack") == "last block missing" and held not in (0, L):
                 continue  # no block is left over: there are fewer
             for number, (reading, implied) in enumerate(_model_readings(q)):
-                own = implied
-                if how.get("final norm") == "none" and implied == "norm_without_affine":
-                    own = ""  # it is not there at all
+                gone = how.get("final norm") == "none" and implied == "norm_without_affine"
+                own = "" if gone else implied
                 more = ["positions_missing"] if (reading["pos"] == align.ZERO).all() else []
                 more += ["head_bias"] if "head.bias" in reading else []
                 more += ["blocks_wrong_number"] if count != L else []
-                found = Found((*more, *_norms(own, names)), number, count)
+                told = [name for name in names if not gone or name != "final_norm_unused"]
+                more += ["final_norm_missing"] if gone else []
+                found = Found((*more, *_norms(own, told)), number, count)
                 yield found, partial(gpt.stacked, w=q.weights(reading), blocks=_blocks(q, count), how=how)
 
     others = [n for n in range(1, 9) if n != L and held in (0, n)]
