@@ -68,8 +68,8 @@ def told(error: Raised) -> str:
         file, line, _, text = remote.frames[-1] if remote.frames else (error.call, 0, "", "")
         return f"{file} cannot be read as Python: line {line}{_quoted(text)}: {remote.text}."
     text = clean(remote.text, KNOWN if cause(remote) else UNKNOWN)
-    what = f"{remote.type}: {text}".removesuffix(": ").removesuffix(".")
-    return f"{place(error)} {what}. {_meaning(remote)}".strip()
+    what = f"{remote.type}: {text}".removesuffix(": ")
+    return f"{place(error)} {what}{'' if what[-1:] in '.…' else '.'} {_meaning(remote)}".strip()
 
 
 def place(error: Raised) -> str:

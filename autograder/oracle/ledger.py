@@ -81,7 +81,8 @@ def letters(deltas: Sequence[tuple[Dims, int]]) -> str:
                 x, y = x // determinant, y // determinant
                 fits = all(x * p + y * q == delta for p, q, delta in zip(a, b, wanted, strict=True))
                 if fits and max(abs(x), abs(y)) <= LARGEST:
-                    return _sum(x, one, y, two)
+                    larger_first = sorted([(x, one, x * a[0]), (y, two, y * b[0])], key=lambda term: -abs(term[2]))
+                    return _sum(*larger_first[0][:2], *larger_first[1][:2])
     return ""
 
 
@@ -93,10 +94,10 @@ def _term(factor: int, name: str) -> str:
 
 
 def _sum(x: int, one: str, y: int, two: str) -> str:
-    if x == -y and two == f"{one}L":
-        return f"{_term(y, one)}(L - 1)"
-    first, second = sorted((_term(x, one), _term(y, two)), key=lambda term: (-len(term), term))
-    return f"{first} {second[0]} {second[1:]}"
+    if x == -y and one == f"{two}L":
+        return f"{_term(x, two)}(L - 1)"
+    second = _term(y, two)
+    return f"{_term(x, one)} {second[0]} {second[1:]}"
 
 
 # --- causes -----------------------------------------------------------------------------------------------------------

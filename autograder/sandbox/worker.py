@@ -279,11 +279,12 @@ def _around(frame: FrameType, line: str, error: BaseException) -> tuple[str, lis
     own: Any = known.get("self")
     with contextlib.suppress(Exception):
         for name in dict.fromkeys(re.findall(r"[A-Za-z_][\w.]*", line)):
-            value = known.get(name.partition(".")[0])
-            for part in name.split(".")[1:3]:
-                value = getattr(value, part, None)
-            if isinstance(value, torch.Tensor):
-                shapes.append((name, list(value.shape)))
+            path, *parts = name.split(".")
+            value = known.get(path)
+            while parts and not isinstance(value, torch.Tensor):
+                path, value = f"{path}.{parts[0]}", getattr(value, parts.pop(0), None)
+            if isinstance(value, torch.Tensor) and (path, list(value.shape)) not in shapes:
+                shapes.append((path, list(value.shape)))
     with contextlib.suppress(Exception):
         names: set[str] = set()
         wanted = ""
