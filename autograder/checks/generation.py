@@ -33,7 +33,7 @@ ALTERNATIVES = {  # how else tokens may have been drawn, and the mistake that th
     "blindly": "generate_uniform",
     "from the logits at the first position": "generate_first_position",
     "from the logits of another row": "generate_rows_mixed",
-    "from the first tokens instead of the last": "generate_crops_first",
+    "from the first tokens": "generate_crops_first",
 }
 SAMPLE = (20, 10)  # rows and characters a row of the sample that is shown
 
@@ -96,7 +96,7 @@ def test_long_prompt(
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, n.T_max + 7))
     tokens = generate(student, model, prompt, 12, n)
-    judge(forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]}, with T_max={n.T_max},")
+    judge(forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]}, with T_max={n.T_max}")
 
 
 def test_sampling(
@@ -211,7 +211,7 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
             "blindly": np.full_like(right, 1 / n.V),
             "from the logits at the first position": places[:, 0],
             "from the logits of another row": np.roll(right, 1, 0),
-            "from the first tokens instead of the last": from_first if position > n.T_max else right,
+            "from the first tokens": from_first if position > n.T_max else right,
         }
         drawn = tokens[:, position]
         for name, wrong in others.items():
@@ -225,8 +225,8 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
     name = max(ratios, key=lambda name: ratios[name])
     if ratios[name] > UNLIKELY + math.log(len(ratios)):
         raise Failed(
-            f"The new tokens {when} are 1e{int(ratios[name] / math.log(10))} times likelier to be drawn {name} than "
-            f"rightly.",
+            f"It is 1e{int(ratios[name] / math.log(10))} times likelier that the new tokens {when} were drawn {name} "
+            f"than as they should be.",
             causes=[mistakes.named(ALTERNATIVES[name])],
         )
 
