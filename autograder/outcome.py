@@ -29,9 +29,9 @@ class Failed(Exception):
 def _told(causes: Sequence[Mistake], either: bool) -> str:
     if len(causes) == 1:
         return causes[0].told
-    tasks = " and ".join(dict.fromkeys(cause.task for cause in causes))
+    tasks = ", ".join(dict.fromkeys(cause.task for cause in causes))
     between = " Or: " if either else " "
-    return f"{between.join(cause.sentence for cause in causes)} (task {tasks})" if causes else ""
+    return f"{between.join(cause.sentence for cause in causes)} ({tasks})." if causes else ""
 
 
 class Partial(Failed):

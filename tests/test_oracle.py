@@ -197,7 +197,7 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
         )["block_norms"]
 
     assert norms("ln.weight", "ln.bias") == ["norm_shared"]
-    assert norms("ln1.weight", "ln2.weight") == ["norm_bias_missing"]
+    assert norms("ln1.weight", "ln2.weight") == ["norm_bias_missing", "norm_rms"]  # the values tell which
     assert norms("ln1.bias", "ln2.bias") == ["norm_gain_missing"]
 
     def heads(count: int) -> list[str]:

@@ -98,7 +98,12 @@ def _by_values(student: Student, oracle: Oracle, rng: np.random.Generator) -> No
         found = oracle.identify(component, own, cases, {"d": D, "H": H}, {}, matching.ROUNDED)
         if not found.matches:
             gap = "" if found.gap is None else f": it is off by up to {matching.percent(found.gap)}"
-            causes = [mistakes.named("block_no_residual")] if flat(set(matrices) - wide) and flat(wide) else []
+            silent = 1 if component == "attention" else 0
+            alone = [(_normed(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
+            which = "block_no_residual" if flat(set(matrices) - wide) and flat(wide) else ""
+            if oracle.identify(component, own, alone, {"d": D, "H": H}, {}, matching.ROUNDED).matches:
+                which = f"block_no_{'first' if silent else 'second'}_residual"
+            causes = [mistakes.named(which)] if which else []
             raise Failed(
                 f"With the {component} alone at work, the block does not add to x what the formula says{gap}.",
                 "" if causes else "Does it read from the normed stream, and add to the stream itself?",

@@ -19,6 +19,7 @@ from autograder.sandbox.errors import Absent
 from autograder.sandbox.student import Student
 
 CLOSE = 1e-4  # float32, entries of order 1
+Pair = tuple[np.ndarray, np.ndarray]
 CLOSE_TO_1 = 0.05  # a standard deviation of 65 x 128 entries
 
 
@@ -81,7 +82,8 @@ def test_batched_heads(
     if not np.abs(got - right).max() <= CLOSE:
         tensors = {name: weights[name] for name in wanted}
         sizes = {"d": n.d, "H": n.H}
-        found = oracle.identify("attention", tensors, [(x, got)], sizes, {}, matching.ROUNDED)
+        cases = [(x, got), (x[:, :1], ladder.tensor(batched(x[:, :1]), x[:, :1].shape))]
+        found = oracle.identify("attention", tensors, cases, sizes, {}, matching.ROUNDED)
         causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
         raise Failed(
             f"For the same weights the output differs from that of the loop over heads, by up to "
@@ -107,17 +109,22 @@ def test_qk_ov(
     rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
     # The products are those of this module if they alone rebuild its output, up to the bias of the projection.
     scale = float(np.abs(out).max())
-    if not _misfit(out, x, pairs, n) <= 1e-3 * scale and not _of_weights(student, oracle, n, weights, pairs, rng):
-        turned_round = [
-            mistakes.named("products_transposed")
-            for qk, ov in ((True, False), (False, True), (True, True))
-            if _misfit(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
-        ][:1]
+    own = [] if _misfit(out, x, pairs, n) <= 1e-3 * scale else _of_weights(student, oracle, n, weights, rng)
+    if not _misfit(out, x, pairs, n) <= 1e-3 * scale and not any(_alike(pairs, right) for right in own[:1]):
+        turned = ((True, False), (False, True), (True, True))
+        known = {
+            "products_transposed": any(
+                _misfit(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
+                for qk, ov in turned
+            ),
+            "products_of_wrong_rows": any(_alike(pairs, wrong) for wrong in own[1:]),
+        }
+        causes = [mistakes.named(name) for name, fits in known.items() if fits]
         raise Failed(
             f"Attention from your {len(pairs)} pairs of products is not what MultiHeadAttention computes: it is off by "
             f"up to {_misfit(out, x, pairs, n):.2g}, and the output's largest entry is {scale:.2g}.",
-            "" if turned_round else "Is each head given its own rows of the output projection, and QK left unscaled?",
-            turned_round,
+            "" if causes else "Is each head given its own rows of the output projection, and QK left unscaled?",
+            causes,
         )
     if rank > n.d // n.H:
         raise Failed(f"One of the products has rank {rank}, more than d/H = {n.d // n.H}.")
@@ -155,23 +162,27 @@ def _of_weights(
     oracle: Oracle,
     n: Dims,
     weights: dict[str, np.ndarray],
-    pairs: list[tuple[np.ndarray, np.ndarray]],
     rng: np.random.Generator,
-) -> bool:
-    """Whether the pairs are products of the module's weights, where its mistake is known and costs elsewhere."""
+) -> list[list[Pair]]:
+    """The products of the module's weights, and those with the output projection's other side, if it can be read.
+
+    Whatever mistake the module itself has costs elsewhere.
+    """
     judged = attention.judge(student, oracle, n.H, rng, n.d)
     if judged.match is None or judged.match.count != n.H:
-        return False
+        return []
     shapes = [(p.name, p.shape) for p in judged.module.parameters]
     reading = next(itertools.islice(align.attention(shapes, n.d, n.H), judged.match.reading, None))
     flat = np.concatenate([*(weights[name].reshape(-1) for name, _ in shapes), [0.0, 1.0]])
-    own = [
-        (flat[reading["q"][h]] @ flat[reading["k"][h]].T, flat[reading["v"][h]] @ flat[reading["o"][h]])
-        for h in range(n.H)
-    ]
+    q, k, v, o = (flat[reading[role]] for role in ("q", "k", "v", "o"))
+    sides = [o, o.reshape(-1, n.d).T.reshape(o.shape)] if o.size == n.d * n.d else [o]
+    return [[(q[h] @ k[h].T, v[h] @ side[h]) for h in range(n.H)] for side in sides]
+
+
+def _alike(pairs: list[Pair], others: list[Pair]) -> bool:
     return all(
         np.abs(got - right).max() <= 1e-3 * max(1.0, np.abs(right).max())
-        for mine, theirs in zip(own, pairs, strict=True)
+        for mine, theirs in zip(others, pairs, strict=True)
         for right, got in zip(mine, theirs, strict=True)
     )
 

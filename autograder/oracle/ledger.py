@@ -220,6 +220,12 @@ CAUSES: tuple[Cause, ...] = (
         lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "bias"),
     ),
     Cause(
+        "norm_rms",
+        "block_norms",
+        lambda c: -2 * c.dims.d * c.dims.L,
+        lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "bias"),
+    ),
+    Cause(
         "norm_gain_missing",
         "block_norms",
         lambda c: -2 * c.dims.d * c.dims.L,
@@ -231,6 +237,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("vocabulary_row_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has(c, c.dims.V - 1)),
     Cause("position_row_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max - 1)),
     Cause("norm_bias_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
+    Cause("norm_rms", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
     Cause("position_row_extra", OUTSIDE, lambda c: c.dims.d, lambda c: _has(c, c.dims.T_max + 1)),
     Cause("positions_missing", OUTSIDE, lambda c: -c.dims.T_max * c.dims.d),
     Cause("embedding_missing", OUTSIDE, lambda c: -c.dims.V * c.dims.d),

@@ -6,8 +6,8 @@ from functools import partial
 
 from autograder.oracle.mistakes.row import Mistake
 
-_row = partial(Mistake, "attention", "5.1")
-_any = partial(Mistake, "any", "5.1 to 5.3")
+_row = partial(Mistake, "attention", "task 5.1")
+_any = partial(Mistake, "any", "tasks 5.1 to 5.3")
 
 ROWS = (
     _any(

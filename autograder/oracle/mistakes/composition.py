@@ -6,10 +6,10 @@ from functools import partial
 
 from autograder.oracle.mistakes.row import Mistake
 
-_mlp = partial(Mistake, "mlp", "5.2")
-_block = partial(Mistake, "block", "5.3")
-_norm = partial(Mistake, "norm", "5.3")
-_model = partial(Mistake, "model", "5.3")
+_mlp = partial(Mistake, "mlp", "task 5.2")
+_block = partial(Mistake, "block", "task 5.3")
+_norm = partial(Mistake, "norm", "task 5.3")
+_model = partial(Mistake, "model", "task 5.3")
 
 
 def _activation(name: str, what: str, way: str) -> Mistake:

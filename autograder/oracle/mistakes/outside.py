@@ -9,14 +9,14 @@ from functools import partial
 
 from autograder.oracle.mistakes.row import Mistake
 
-_loss = partial(Mistake, "loss", "5.3")
-_start = partial(Mistake, "initial_loss", "5.4 (3)")
-_count = partial(Mistake, "parameters", "5.4 (1)")
-_generate = partial(Mistake, "generation", "5.3")
-_shapes = partial(Mistake, "shapes", "5.4 (4)")
-_formula = partial(Mistake, "formula", "paper 2")
-_expected = partial(Mistake, "expected_loss", "5.4 (3)")
-_geometry = partial(Mistake, "geometry", "paper 3")
+_loss = partial(Mistake, "loss", "task 5.3")
+_start = partial(Mistake, "initial_loss", "task 5.4 (3)")
+_count = partial(Mistake, "parameters", "task 5.4 (1)")
+_generate = partial(Mistake, "generation", "task 5.3")
+_shapes = partial(Mistake, "shapes", "task 5.4 (4)")
+_formula = partial(Mistake, "formula", "on paper, 2")
+_expected = partial(Mistake, "expected_loss", "task 5.4 (3)")
+_geometry = partial(Mistake, "geometry", "on paper, 3")
 _bonus = partial(Mistake, "bonus", "going further")
 
 ROWS = (

@@ -6,7 +6,7 @@ from functools import partial
 
 from autograder.oracle.mistakes.row import Mistake
 
-_row = partial(Mistake, "python", "5.1 to 5.3")
+_row = partial(Mistake, "python", "tasks 5.1 to 5.3")
 
 ROWS = (
     _row(

@@ -15,7 +15,7 @@ class Mistake:
     """
 
     component: str
-    task: str  # the handout's number
+    task: str  # the handout's number, as "task 5.1"
     name: str
     sentence: str  # what the code does, and what it should do
     look: str  # where to look
@@ -28,4 +28,4 @@ class Mistake:
         """The sentence, and where to look."""
         if self.accepted:
             return self.sentence
-        return f"{self.sentence} Look at {self.look} (task{'s' * (' to ' in self.task)} {self.task})."
+        return f"{self.sentence} Look at {self.look} ({self.task})."
