@@ -29,9 +29,11 @@ UNLIKELY = math.log(1e9)
 ROWS = 4
 DRAWS = 1024
 NOISY = 32  # draws of a forward that is not the same twice
-ALTERNATIVES = {  # how else tokens may have been drawn, and the mistake that this is
-    "blindly": "generate_uniform",
+ALTERNATIVES = {  # how else tokens may have been drawn, and the mistake that this is; of few draws any may be blind
+    "blindly": "",
     "from the logits at the first position": "generate_first_position",
+    "from the logits at the second position": "generate_other_position",
+    "from the logits before the last": "generate_other_position",
     "from the logits of another row": "generate_rows_mixed",
     "from the first tokens": "generate_crops_first",
 }
@@ -201,7 +203,7 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
 
     Drawn rightly, the likelihood ratio of any one alternative exceeds 1e9 with a probability of at most 1e-9 (Markov).
     """
-    ratios = dict.fromkeys(ALTERNATIVES, 0.0)
+    ratios, surprise = (dict.fromkeys(ALTERNATIVES, 0.0) for _ in range(2))
     from_first = forward(tokens[:, : n.T_max])[:, -1]
     alike = 0.0  # log probability that independent rows draw the same tokens throughout
     for position in range(start, tokens.shape[1]):
@@ -210,12 +212,16 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
         others = {
             "blindly": np.full_like(right, 1 / n.V),
             "from the logits at the first position": places[:, 0],
+            "from the logits at the second position": places[:, min(1, places.shape[1] - 1)],
+            "from the logits before the last": places[:, max(-2, -places.shape[1])],
             "from the logits of another row": np.roll(right, 1, 0),
             "from the first tokens": from_first if position > n.T_max else right,
         }
         drawn = tokens[:, position]
         for name, wrong in others.items():
             ratios[name] += float((_log(wrong, drawn) - _log(right, drawn)).sum())
+            logs = np.log(np.maximum(wrong, 1e-300))
+            surprise[name] += float((wrong * logs).sum() - _log(wrong, drawn).sum())
         alike += math.log(right.prod(0).sum() + 1e-300)
     if len(tokens) > 1 and alike < -UNLIKELY and (tokens[1:, start:] == tokens[:1, start:]).all():
         raise Failed(
@@ -224,10 +230,13 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
         )
     name = max(ratios, key=lambda name: ratios[name])
     if ratios[name] > UNLIKELY + math.log(len(ratios)):
+        # Better than right is not right: what was drawn must be what that would draw.
+        explained = ALTERNATIVES[name] and surprise[name] < 2 * UNLIKELY
         raise Failed(
             f"It is 1e{int(ratios[name] / math.log(10))} times likelier that the new tokens {when} were drawn {name} "
             f"than as they should be.",
-            causes=[mistakes.named(ALTERNATIVES[name])],
+            "" if explained else "Is the softmax over the vocabulary, of the logits at the last position?",
+            [mistakes.named(ALTERNATIVES[name])] if explained else [],
         )
 
 

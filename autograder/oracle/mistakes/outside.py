@@ -174,6 +174,11 @@ ROWS = (
         "which position's logits are used",
     ),
     _generate(
+        "generate_other_position",
+        "The tokens follow the logits at another position than the last, which says what comes next.",
+        "which position's logits are used",
+    ),
+    _generate(
         "generate_rows_mixed",
         "The tokens of one row follow the logits of another.",
         "how the drawn tokens are put beside the rows",
