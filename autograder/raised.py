@@ -32,6 +32,8 @@ USUAL: tuple[tuple[str, str, str], ...] = (
     ("NotImplementedError", r"is missing the required \"forward\"", "method_unknown"),
     ("TypeError", r"'list' object is not callable", "list_called"),
     ("TypeError", r"list is not a Module subclass", "sequential_of_list"),
+    ("TypeError", r"'int' object is not iterable", "number_gone_through"),
+    ("IndexError", r"tuple index out of range|Dimension out of range|too many indices", "axis_unknown"),
     ("TypeError", r"must be Tensor, not (Linear|Module|Head|MLP|Block|LayerNorm|Embedding)", "module_for_tensor"),
     ("TypeError", r"expected Tensor as element \d+ in argument 0, but got", "module_for_tensor"),
     ("TypeError", r"positional argument", "arguments_differ"),

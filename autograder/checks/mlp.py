@@ -37,10 +37,10 @@ def test_width(student: Student, notes: Notes) -> None:
         entries = sum(p.size for p in module.parameters if p.is_matrix)
         if entries != 8 * d * d or 4 * d not in sizes:
             inner = entries / (2 * d)
+            width = f", as with an inner width of {inner:g}" if inner == int(inner) else ""
             raise Failed(
-                f"The matrices of MLP({d}) have {entries:,} entries; 2 x {d} x {4 * d} = {8 * d * d:,} are expected.",
-                f"Is the inner width {inner:g} instead of 4d = {4 * d}?" if inner == int(inner) else "",
-                [mistakes.named("mlp_width")],
+                f"The matrices of MLP({d}) have {entries:,} entries{width}; with 4d = {4 * d} they have {8 * d * d:,}.",
+                causes=[mistakes.named("mlp_width")],
             )
     notes.say("4d wide inside.")
 

@@ -168,6 +168,8 @@ CAUSES: tuple[Cause, ...] = (
     Cause("attention_proj_bias_missing", "attention", lambda c: -c.dims.d * c.dims.L),
     Cause("projection_missing", "attention", lambda c: -(c.dims.d**2 + c.dims.d) * c.dims.L),
     Cause("qkv_biases", "attention", lambda c: 3 * c.dims.d * c.dims.L),
+    Cause("qkv_biases", "attention", lambda c: 2 * c.dims.d * c.dims.L),
+    Cause("qkv_biases", "attention", lambda c: c.dims.d * c.dims.L),
     Cause(
         "projections_doubled",
         "attention",

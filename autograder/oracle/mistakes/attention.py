@@ -251,7 +251,7 @@ ROWS = (
     ),
     _row(
         "qkv_biases",
-        "Query, key and value have biases; in this course they have none.",
+        "Query, key or value have biases; in this course they have none.",
         "the layers that make them",
     ),
     # --- heads --------------------------------------------------------------------------------------------------------

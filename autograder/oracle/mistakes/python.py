@@ -30,6 +30,12 @@ ROWS = (
         "nn.ModuleList has no forward: it only holds modules, and is gone through in a loop.",
         "how the list is used",
     ),
+    _row("number_gone_through", "A number is gone through as if it were a list; a range would be one.", "the loop"),
+    _row(
+        "axis_unknown",
+        "An axis is asked for that the tensor does not have; axes are counted from 0.",
+        "numbers in brackets behind shape, and dim",
+    ),
     _row("sequential_of_list", "nn.Sequential takes modules one by one, not a list of them.", "its arguments"),
     _row(
         "module_for_tensor",
