@@ -36,6 +36,7 @@ USUAL: tuple[tuple[str, str, str], ...] = (
     ("IndexError", r"tuple index out of range|Dimension out of range|too many indices", "axis_unknown"),
     ("TypeError", r"must be Tensor, not (Linear|Module|Head|MLP|Block|LayerNorm|Embedding)", "module_for_tensor"),
     ("TypeError", r"expected Tensor as element \d+ in argument 0, but got", "module_for_tensor"),
+    ("ValueError", r"math domain error|expected a nonnegative input", "root_of_negative"),
     ("TypeError", r"positional argument", "arguments_differ"),
     ("TypeError", r"unexpected keyword argument", "arguments_differ"),
     ("AssertionError", r"not compiled with CUDA", "device_fixed"),
@@ -81,8 +82,11 @@ def place(error: Raised) -> str:
     file, line, where, text = error.remote.frames[-1]
     if error.call.endswith(".py"):
         return f"{error.call} stops while it is being loaded, at line {line}{_quoted(text)}."
-    at = f"at line {line} of {file}" if error.call.startswith(where) else f"in {where}, {file} line {line}"
-    return f"{error.call} stops {at}{_quoted(text)}."
+    if error.call.startswith(where):
+        return f"{error.call} stops at line {line} of {file}{_quoted(text)}."
+    first = error.remote.frames[0]
+    via = f" (from {first[0]} line {first[1]})" if len(error.remote.frames) > 1 else ""
+    return f"{error.call} stops in {where}, {file} line {line}{via}{_quoted(text)}."
 
 
 def _quoted(line: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
@@ -86,7 +86,10 @@ def test_residual_scaling(student: Student, assignment: Assignment, rng: np.rand
         seen = f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved."
         if not any(value.size in of_attention for values in before.values() for value in values):
             raise Failed(f"{seen} Among the parameters there is no matrix of that size.", "Do the blocks count?")
-        raise (Partial if len(unscaled) == 1 else Failed)(seen, causes=[_unscaled(student, few, many, unscaled, seed)])
+        causes = _unscaled(student, few, many, unscaled, of_attention, seed)
+        raise (Partial if len(unscaled) == 1 else Failed)(
+            seen, "" if causes else "By which factor does GPT multiply them, and when?", causes
+        )
     scaled = [kind.before for kind in moved]
     if all(scaled) and _by_l_alone(student, few, before, scaled, seed):
         raise Failed(
@@ -113,44 +116,69 @@ def _because(initial: Module, n: Dims, loss: float, charged: set[str]) -> tuple[
     return f"What spreads the logits: the standard deviation of the V x d matrices {spread}, or no final LayerNorm?", []
 
 
-def _unscaled(student: Student, few: Dims, many: Dims, unscaled: list[str], seed: int) -> Mistake:
-    """What was done instead of scaling both projections, as their standard deviations and biases show."""
+# By how much something may have been scaled instead, and the mistake that this is.
+FACTORS: tuple[tuple[str, Callable[[int], float]], ...] = (
+    ("scaling_without_root", lambda L: 1 / (2 * L)),
+    ("scaling_of_shared_block", lambda L: (2 * L) ** (-L / 2)),
+    ("scaling_inverted", lambda L: math.sqrt(2 * L)),
+)
+
+
+def _unscaled(
+    student: Student, few: Dims, many: Dims, unscaled: list[str], attention: Collection[int], seed: int
+) -> list[Mistake]:
+    """What was done instead of scaling these, as their size in GPT beside that in a Block alone shows."""
+    before, after = (_factors(student, n, seed) for n in (few, many))
+    weights = {name for name in before if before[name].matrix and name in after}
+    moved = {name for name in weights if not (_near(before[name].factor, 1) and _near(after[name].factor, 1))}
     if len(unscaled) == 1:
-        return mistakes.named("scaling_mlp_missing" if "MLP" in unscaled[0] else "scaling_attention_missing")
-    (few_weights, few_biases), (many_weights, many_biases) = (_factors(student, n, seed) for n in (few, many))
-    fitting: dict[str, tuple[dict[str, float], dict[str, float], Callable[[int], float]]] = {
-        "scaling_without_root": (few_weights, many_weights, lambda L: 1 / (2 * L)),
-        "scaling_of_shared_block": (few_weights, many_weights, lambda L: (2 * L) ** (-L / 2)),
-        "scaling_of_biases": (few_biases, many_biases, lambda L: 1 / math.sqrt(2 * L)),
-    }
-    for name, (before, after, factor) in fitting.items():
-        if any(_near(before[p], factor(few.L)) and _near(after.get(p, 0.0), factor(many.L)) for p in before):
-            return mistakes.named(name)
-    moved = {p for p, factor in few_weights.items() if not _near(factor, 1)}
-    fixed = 0 < len(moved) < len(few_weights) and all(_near(many_weights.get(p, 0), few_weights[p]) for p in moved)
-    return mistakes.named("scaling_fixed" if fixed else "scaling_missing")
+        of_attention = "attention" in unscaled[0]
+        moved = {name for name in moved if (before[name].entries in attention) == of_attention}
+        if not moved:
+            return [mistakes.named("scaling_attention_missing" if of_attention else "scaling_mlp_missing")]
+
+    def scaled(names: Collection[str], factor: Callable[[int], float]) -> bool:
+        return any(
+            _near(before[name].factor, factor(few.L)) and _near(after[name].factor, factor(many.L)) for name in names
+        )
+
+    for name, factor in FACTORS:
+        if scaled(moved, factor):
+            return [mistakes.named(name)]
+    if scaled(set(before) - weights, lambda L: 1 / math.sqrt(2 * L)):
+        return [mistakes.named("scaling_of_biases")]
+    if moved and len(moved) < len(weights):
+        fixed = all(_near(before[name].factor, after[name].factor) for name in moved)
+        return [mistakes.named("scaling_fixed")] if fixed else []
+    return [mistakes.named("scaling_missing")]
 
 
 def _near(value: float, other: float) -> bool:
     return math.isclose(value, other, rel_tol=2 * FACTOR)
 
 
-def _factors(student: Student, n: Dims, seed: int) -> tuple[dict[str, float], dict[str, float]]:
-    """By how much GPT has scaled each weight matrix, and each vector, that a Block alone has; by their names there."""
-    if not student.defines("Block"):
-        return {}, {}
+@dataclass(frozen=True)
+class Scaled:
+    """By how much GPT has scaled a tensor that a Block alone has."""
+
+    factor: float
+    entries: int
+    matrix: bool
+
+
+def _factors(student: Student, n: Dims, seed: int) -> dict[str, Scaled]:
+    """For each tensor of a Block, by its name there, how GPT has scaled it; nothing where there is no Block."""
     try:
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed).pull()
     except StudentError:
-        return {}, {}
+        return {}
     model = student.build("GPT", n.arguments(), seed=seed).pull()
-    factors = {
-        name: float(np.mean([_spread(v) for at, v in model.items() if at.endswith(f".{name}")] or [0])) / _spread(value)
-        for name, value in block.items()
-        if _spread(value)
-    }
-    weights = {p: factor for p, factor in factors.items() if block[p].ndim > 1}
-    return weights, {p: factor for p, factor in factors.items() if p not in weights}
+    found = {}
+    for name, value in block.items():
+        spreads = [_spread(own) for path, own in model.items() if path.endswith(f".{name}")]
+        if spreads and _spread(value):
+            found[name] = Scaled(float(np.mean(spreads)) / _spread(value), value.size, value.ndim > 1)
+    return found
 
 
 def uniform_loss(logits: np.ndarray) -> np.ndarray:

@@ -216,6 +216,7 @@ def stacked(idx: Tensor, w: Weights, blocks: list[Part], how: How = RIGHT) -> Te
         x = (
             x
             + {
+                "subtracted": lambda: -places[:T],
                 "reversed": lambda: places[:T].flip(0),
                 "from one": lambda: places[1 : T + 1],
                 "from the end": lambda: places[-T:],

@@ -356,6 +356,13 @@ ROWS = (
         ("multiplied",),
     ),
     _model(
+        "positions_subtracted",
+        "The positions are subtracted from the token embeddings; they should be added.",
+        "the first lines of forward",
+        "positions",
+        ("subtracted",),
+    ),
+    _model(
         "positions_by_row",
         "Positions are looked up by row of the batch, not by place in the sequence.",
         "which axis of idx gives T",

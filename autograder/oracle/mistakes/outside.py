@@ -102,6 +102,11 @@ ROWS = (
         "the factor",
     ),
     _start(
+        "scaling_inverted",
+        "The factor is sqrt(2L), and so makes larger what should become smaller.",
+        "the factor",
+    ),
+    _start(
         "scaling_fixed",
         "Something is scaled, but by a factor that does not depend on the number of blocks.",
         "the factor: the L in it should be the one that GPT is given",

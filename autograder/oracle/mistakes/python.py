@@ -36,6 +36,7 @@ ROWS = (
         "An axis is asked for that the tensor does not have; axes are counted from 0.",
         "numbers in brackets behind shape, and dim",
     ),
+    _row("root_of_negative", "The root of a negative number is taken.", "what is under the root"),
     _row("sequential_of_list", "nn.Sequential takes modules one by one, not a list of them.", "its arguments"),
     _row(
         "module_for_tensor",
