@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from autograder import raised
+from autograder.oracle.mistakes import Mistake
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError
 
 Status = Literal["passed", "partial", "failed", "missing", "blocked", "timeout", "crashed", "skipped", "error"]
 
 
 class Failed(Exception):
-    """What was seen is not what is asked for. ``seen`` says it in numbers, ``hint`` names one likely cause.
+    """What was seen is not what is asked for. ``seen`` says it in numbers, ``hint`` says what may have led to it.
 
-    ``diagnosis`` lists (mistake, sentence) for causes that fit what was measured.
+    ``causes`` are the known mistakes that make exactly what was measured: all of them together, or ``either`` one.
     """
 
     status: Status = "failed"
 
-    def __init__(self, seen: str, hint: str = "", diagnosis: list[tuple[str, str]] | None = None) -> None:
-        super().__init__(f"{seen} {hint}".strip())
-        self.diagnosis = diagnosis or []
+    def __init__(self, seen: str, hint: str = "", causes: Sequence[Mistake] = (), either: bool = False) -> None:
+        super().__init__(" ".join(filter(None, (seen, _told(causes, either), hint))))
+        self.diagnosis = [(cause.name, cause.sentence) for cause in causes]
+
+
+def _told(causes: Sequence[Mistake], either: bool) -> str:
+    if len(causes) == 1:
+        return causes[0].told
+    tasks = ", ".join(dict.fromkeys(cause.task for cause in causes))
+    between = " Or: " if either else " "
+    return f"{between.join(cause.sentence for cause in causes)} ({tasks})." if causes else ""
 
 
 class Partial(Failed):
@@ -35,6 +46,7 @@ class Told:
 
     status: Status
     message: str
+    diagnosis: tuple[tuple[str, str], ...] = ()
 
 
 def tell(error: StudentError, needs: tuple[str, ...]) -> Told:
@@ -43,7 +55,7 @@ def tell(error: StudentError, needs: tuple[str, ...]) -> Told:
     The first of ``needs`` is what the check is about: its absence is ``missing``; any other absence is ``blocked``.
     """
     if isinstance(error, Broken) and error.name in needs[:1]:
-        return Told("failed", raised(Raised(error.call, error.remote)))
+        error = Raised(error.call, error.remote)
     if isinstance(error, Absent):
         if error.name in (*needs[:1], "paper.py"):
             return Told("missing", f"{error}.")
@@ -53,22 +65,9 @@ def tell(error: StudentError, needs: tuple[str, ...]) -> Told:
     if isinstance(error, Crashed):
         return Told("crashed", f"{error.call}: {error}. Does the code end the process, or use up its memory?")
     if isinstance(error, Raised):
-        return Told("failed", raised(error))
+        known = raised.cause(error.remote)
+        return Told("failed", raised.told(error), ((known.name, known.sentence),) if known else ())
     raise TypeError(f"an unknown kind of StudentError: {error!r}")
-
-
-def raised(error: Raised) -> str:
-    """An exception of the student's code in a sentence or two, with their own line."""
-    remote = error.remote
-    file, line, where, text = remote.frames[-1] if remote.frames else ("", 0, "", "")
-    quoted = f" `{text}`" if text else ""
-    if "SyntaxError" in remote.kinds:
-        return f"{file or error.call} cannot be read as Python: line {line}:{quoted}: {remote.text}."
-    what = f"{remote.type}: {remote.text}" if remote.text else remote.type
-    if error.call.endswith((".py", ".ipynb")):
-        return f"{file or error.call} stops while it is being loaded, at line {line}:{quoted} raised {what}."
-    place = f" in {where} ({file}, line {line}):{quoted}" if file else ""
-    return f"{error.call} raised {what}{place}."
 
 
 class Notes:

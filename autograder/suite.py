@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import os
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 
 import autograder
+from autograder import raised
 from autograder import report as reports
 from autograder.assignment import ASSIGNMENT
 from autograder.oracle.handle import Oracle
-from autograder.outcome import Failed, Notes, raised, tell
+from autograder.outcome import Failed, Notes, tell
 from autograder.report import Report, Verdict
 from autograder.rubric import Check, Rubric
 from autograder.sandbox.errors import Absent, Raised, StudentError
@@ -162,12 +163,13 @@ class Suite:
         if error is None:
             return make(status="passed", score=row.points, message=notes.message)
         if isinstance(error, Failed):
-            diagnosis = tuple(reports.Diagnosis(mistake=name, sentence=sentence) for name, sentence in error.diagnosis)
+            diagnosis = _diagnosis(error.diagnosis)
             score = row.points / 2 if error.status == "partial" else 0
             return make(status=error.status, score=score, message=clean(str(error), MESSAGE), diagnosis=diagnosis)
         if isinstance(error, StudentError):
             told = tell(error, needs)
-            return make(status=told.status, score=0, message=clean(told.message, MESSAGE))
+            diagnosis = _diagnosis(told.diagnosis)
+            return make(status=told.status, score=0, message=clean(told.message, MESSAGE), diagnosis=diagnosis)
         return make(status="error", score=0, message=f"The grader failed here: {type(error).__name__}: {error}")
 
     def absent(self, row: Check, reason: str) -> Verdict:
@@ -260,11 +262,14 @@ def grader_version() -> str:
     """The release, and a hash of the files that decide verdicts, so that two graders are never taken for one."""
     root = Path(__file__).parent
     digest = hashlib.sha256()
-    for path in sorted(
-        [*root.glob("*.py"), *(p for part in ("checks", "oracle", "sandbox") for p in (root / part).glob("*.py"))]
-    ):
-        digest.update(path.name.encode() + path.read_bytes())
+    parts = ("checks", "oracle", "sandbox")
+    for path in sorted([*root.glob("*.py"), *(p for part in parts for p in (root / part).rglob("*.py"))]):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return f"{autograder.__version__}+{digest.hexdigest()[:12]}"
+
+
+def _diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ...]:
+    return tuple(reports.Diagnosis(mistake=name, sentence=sentence) for name, sentence in causes)
 
 
 def _unwritten(student: Student) -> Iterator[reports.Unwritten]:
@@ -292,7 +297,7 @@ def _remarks(student: Student) -> Iterator[str]:
     """What happened beside the checks: the first few statements that did not go through, and what was left out."""
     troubles = student.troubles
     for file, remote in troubles[:REMARKS]:
-        yield f"{clean(raised(Raised(file, remote)), MESSAGE)} What else is defined there is graded."
+        yield f"{clean(raised.told(Raised(file, remote)), MESSAGE)} What else is defined there is graded."
     if len(troubles) > REMARKS:
         yield f"At least {len(troubles) - REMARKS} more statements did not go through either."
     if left := student.left_out:

@@ -5,6 +5,8 @@
     # facts = "M36"
     # extends = "reference"          the submission is reference/gpt.py followed by this text: later definitions win
     # names = ["mlp_width"]          the mistakes that must be named in the classes' own criteria, and no others
+    # also = ["sizes_fixed"]         those that must be named in other criteria only
+    # unnamed = "why"                in a file of mistakes/ for which nothing is named
     # [loses]                        every check outside the bonus that does not pass, and its status
     # "parameters.total" = "failed"
     # [bonus]                        bonus checks that do not pass; in a file that extends nothing, those not "missing"
@@ -37,7 +39,7 @@ STUB = {name: (ROOT / "student" / name).read_bytes() for name in ("gpt.py", "pap
 BONUS = ("bonus.weight_tying", "bonus.batched_heads", "bonus.qk_ov")
 HEADER = re.compile(rb"^# /// bank\r?\n(?P<toml>(?:#.*\r?\n)*?)# ///\r?$", re.MULTILINE)
 SECTION = re.compile(rb"^#: file (\S+\.py)\r?\n", re.MULTILINE)
-KEYS = {"about", "facts", "extends", "extends_paper", "like", "names", "loses", "bonus"}
+KEYS = {"about", "facts", "extends", "extends_paper", "like", "names", "also", "unnamed", "loses", "bonus"}
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,9 @@ class BankFile:
     path: Path
     about: str
     files: dict[str, bytes]
-    names: set[str]
+    names: list[str]  # what it is comes first, if the file says more than one
+    also: list[str]
+    unnamed: str
     loses: dict[str, str]
     bonus: dict[str, str]
 
@@ -84,7 +88,9 @@ def load(path: Path) -> BankFile:
         path=path,
         about=facts["about"],
         files={"paper.py": REFERENCE["paper.py"]} | base | files | {"gpt.py": base.get("gpt.py", b"") + first},
-        names=set(facts.get("names", like.names if like else [])),
+        names=facts.get("names", like.names if like else []),
+        also=facts.get("also", like.also if like else []),
+        unnamed=facts.get("unnamed", ""),
         loses={check: status for check, status in loses.items() if status != "passed"},
         bonus=(like.bonus if like else bonus) | facts.get("bonus", {}),
     )

@@ -40,7 +40,7 @@ def main(folders: list[str]) -> None:
         by_criterion = {c: sum(points for check, points in lost.items() if check.criterion == c) for c in criteria}
         total = sum(by_criterion.values())
         cells = [f"{by_criterion[c]:g}" if by_criterion[c] else "·" for c in criteria]
-        table.add_row(path.stem, *cells, f"{rows.total - total:g}", ", ".join(sorted(entry.names)))
+        table.add_row(path.stem, *cells, f"{rows.total - total:g}", ", ".join(entry.names))
         if not total:
             unharmed.append(path.stem)
         taken += taken_elsewhere(entry, rows)

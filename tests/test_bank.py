@@ -9,7 +9,7 @@ import pytest
 
 from autograder import rubric
 from autograder.report import Report
-from tests import bank_file, matrix
+from tests import bank_file, diagnosis, matrix, reading
 from tests.reports import harmful
 
 ROWS = rubric.load()
@@ -24,7 +24,10 @@ def test_bank_file_gets_the_verdicts_at_its_top(path: Path, grade: Callable[...,
     told = "\n".join(f"{check.id}: {check.status}: {check.message}" for check in report.checks if check.id in lost)
     assert lost == entry.loses | {id: status for id, status in entry.bonus.items() if status != "passed"}, told
     named = {found.mistake for check in report.checks if check.criterion in CLASSES for found in check.diagnosis}
-    assert named == entry.names, told
+    assert named == set(entry.names), told
+    elsewhere = {found.mistake for check in report.checks for found in check.diagnosis} - named
+    assert elsewhere == set(entry.also), told
+    assert not list(reading.hard_to_read(report))
     assert report.gradable
     assert not list(harmful(report))
     assert [check.id for check in report.checks] == [check.id for check in ROWS.checks]
@@ -41,6 +44,14 @@ def test_variants_lose_nothing_by_their_own_account() -> None:
         entry = bank_file.load(path)
         assert not entry.loses, path
         assert not entry.names, path
+        assert not entry.also, path
+
+
+def test_mistakes_are_named_or_the_file_says_why_not() -> None:
+    entries = [bank_file.load(path) for path in bank_file.paths("mistakes")]
+    for entry in entries:
+        assert bool(entry.names or entry.also) != bool(entry.unnamed), entry.path
+    assert diagnosis.share(entries) >= 0.95
 
 
 def test_a_class_loses_points_for_its_own_mistakes_alone() -> None:

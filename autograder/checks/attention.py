@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import re
+from typing import Any
 
 import numpy as np
 import pytest
 
+from autograder import raised
 from autograder.checks import ladder, matching
 from autograder.oracle import align, mistakes
 from autograder.oracle.handle import Oracle
+from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes
-from autograder.sandbox.student import Student
+from autograder.sandbox.errors import Raised, StudentError
+from autograder.sandbox.student import Module, Student
 
 pytestmark = pytest.mark.needs("MultiHeadAttention")
 
@@ -35,17 +41,19 @@ def test_shape(student: Student, rng: np.random.Generator) -> None:
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     for batch, length in ((B, T), (1, 1), (3, T_MAX)):
         x = rng.standard_normal((batch, length, D)).astype(np.float32)
-        ladder.tensor(module(x), x.shape)
+        try:
+            output(module(x), x)
+        except Raised as error:
+            if cause := misfit(error, module, rng):
+                raise Failed(raised.place(error), causes=[cause]) from None
+            raise
 
 
-def test_formula(judged: matching.Judged, notes: Notes) -> None:
+def test_formula(judged: matching.Judged, charged: set[str], notes: Notes) -> None:
+    charged.update(judged.names)
+    charged.update({"dropout_in_eval"} if judged.noise else ())
     if judged.match is None and (name := FEW.get(judged.module.numel - D * D - D)):
-        row = mistakes.named(name)
-        raise Failed(
-            f"MultiHeadAttention({D}, {H}, {T_MAX}) has {judged.module.numel:,} parameters; its formula takes "
-            f"{4 * D * D + D:,}. {row.sentence}",
-            diagnosis=[(row.name, row.sentence)],
-        )
+        raise Failed(matching.differs(judged, "MultiHeadAttention"), causes=[mistakes.named(name)])
     matching.decide(judged, "MultiHeadAttention", notes, SEPARATE)
 
 
@@ -53,24 +61,28 @@ def test_heads(
     student: Student, oracle: Oracle, judged: matching.Judged, rng: np.random.Generator, notes: Notes
 ) -> None:
     if judged.match is None:
-        raise Failed("How many heads there are cannot be seen while the values differ from the formula.")
+        raise Failed(
+            f"Whether there are {H} separate heads cannot be seen while the values are not those of any known "
+            f"attention: see the check of the formula."
+        )
     wrong = [row for row in map(mistakes.named, judged.match.mistakes) if row.name in SEPARATE]
     if wrong:
-        raise Failed(" ".join(row.sentence for row in wrong), diagnosis=[(row.name, row.sentence) for row in wrong])
+        raise Failed(matching.differs(judged, "MultiHeadAttention"), causes=wrong)
     for heads in (1, D):
         other = judge(student, oracle, heads, rng)
         extra = set(other.match.mistakes) - set(judged.match.mistakes) if other.match else {"heads_wrong_number"}
         found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
         if found:
             raise Failed(
-                f"For H={heads} the output is not that of {heads} separate heads, each of width {D // heads}. "
-                f"{found[0].sentence}",
-                diagnosis=[(found[0].name, found[0].sentence)],
+                f"For H={heads} the output is not that of {heads} separate heads, each of width {D // heads}.",
+                causes=found[:1],
             )
     notes.say(f"{H} heads are {H}, 1 is 1, and {D} are {D}, each with matrices of its own.")
 
 
-def test_simplex(student: Student, judged: matching.Judged, rng: np.random.Generator, notes: Notes) -> None:
+def test_simplex(
+    student: Student, judged: matching.Judged, charged: set[str], rng: np.random.Generator, notes: Notes
+) -> None:
     steps = {row.step for row in map(mistakes.named, judged.match.mistakes)} if judged.match else {"softmax"}
     if steps & {"merge", "split"} and not steps & {"mask", "softmax"}:
         notes.say("The weights themselves sum to 1, as the comparison with the formula shows.")
@@ -84,10 +96,12 @@ def test_simplex(student: Student, judged: matching.Judged, rng: np.random.Gener
     gap = np.abs(repeated - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
     if not gap.max() <= 10 * SMALL:
         row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
+        causes = matching.known(charged, matching.NO_AVERAGE)
         raise Failed(
             f"With the same vector at all {T} positions, the output at position {position} differs from that of one "
-            f"position alone by {gap[row, position]:.2g}: the weights of that position do not sum to 1.",
-            "Is the softmax over the keys (dim=-1), and is nothing set to zero after it?",
+            f"position alone by {gap[row, position]:.2g}; it would not if its weights summed to 1.",
+            "" if causes else "Is the softmax over the positions that are looked at, and is nothing changed after it?",
+            causes,
         )
     matrix = read_out(student, judged)
     if matrix is not None:
@@ -95,12 +109,15 @@ def test_simplex(student: Student, judged: matching.Judged, rng: np.random.Gener
     notes.say("Each position reads with weights that sum to 1.")
 
 
-def test_causal(student: Student, judged: matching.Judged, rng: np.random.Generator, notes: Notes) -> None:
+def test_causal(
+    student: Student, judged: matching.Judged, charged: set[str], rng: np.random.Generator, notes: Notes
+) -> None:
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     module.push({name: value.astype(np.float32) for name, value in judged.weights.items()})
     x = rng.standard_normal((1, T, D)).astype(np.float32)
     whole = ladder.tensor(module(x), x.shape)[0]
     scale = max(1.0, float(np.abs(whole).max()))
+    causes = matching.known(charged, matching.LEAK)
     large = ladder.tensor(module(BIG * x), x.shape)
     for start in range(1, T):
         changed = x.copy()
@@ -111,23 +128,31 @@ def test_causal(student: Student, judged: matching.Judged, rng: np.random.Genera
             raise Failed(
                 f"When the positions from {start} on changed, the output at position {int(moved[:start].argmax())} "
                 f"moved by {moved[:start].max() * scale:.2g}.",
-                "Are the scores of later positions set to -inf before the softmax?",
+                "" if causes else "Are the scores of later positions set to -inf before the softmax?",
+                causes,
             )
-        if not np.abs(ladder.tensor(module(BIG * changed), x.shape) - large)[0, :start].max() <= SMALL * BIG * scale:
+        leak = np.abs(ladder.tensor(module(BIG * changed), x.shape) - large)[0, :start].max()
+        if not leak <= SMALL * BIG * scale:
             raise Failed(
-                f"When the positions from {start} on changed, an output before them moved, for inputs {BIG} times as "
-                f"large.",
-                "Are the scores of later positions set to -inf, or to a number that large scores can outweigh?",
+                f"When the positions from {start} on changed, an output before them moved by {leak:.2g}, for inputs "
+                f"{BIG} times as large.",
+                causes=causes or [mistakes.named("mask_weak")],
             )
         if not moved[start:].min() > SMALL:
-            raise Failed(f"When the positions from {start} on changed, the output at one of them stayed the same.")
+            raise Failed(
+                f"When the positions from {start} on changed, the output at position "
+                f"{start + int(moved[start:].argmin())} stayed the same.",
+                "Does each position read from itself?",
+            )
+    blind = matching.known(charged, matching.BLIND)
     changed = x.copy()
     changed[0, 0] = rng.standard_normal(D)
     moved = np.abs(ladder.tensor(module(changed), x.shape)[0] - whole).max(-1) / scale
     if not moved.min() > SMALL:
         raise Failed(
             f"When position 0 changed, the output at position {int(moved.argmin())} stayed the same.",
-            "Should it not read from all positions up to its own? Is the triangle the right way up?",
+            "" if blind else "Should it not read from all positions up to its own?",
+            blind,
         )
     notes.say("Each position reads from itself and all before it, and from none after it.")
 
@@ -138,16 +163,52 @@ def test_causal(student: Student, judged: matching.Judged, rng: np.random.Genera
 def judge(student: Student, oracle: Oracle, heads: int, rng: np.random.Generator, d: int = D) -> matching.Judged:
     """The comparison with the oracle for that number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}
-    inputs = [rng.standard_normal((1, 1, d)), rng.standard_normal((B, T, d))]
+    inputs = [rng.standard_normal((B, T, d)), rng.standard_normal((1, 1, d))]
     return matching.against_oracle(
         oracle,
         "attention",
         lambda double: student.build("MultiHeadAttention", sizes, double=double),
         inputs,
-        lambda out, x: ladder.tensor(out, x.shape),
+        output,
         {"d": d, "H": heads},
         rng,
     )
+
+
+def misfit(error: Raised, module: Module, rng: np.random.Generator) -> Mistake | None:
+    """The mistake that an exception at (B, T, D) gives away by the sizes in its text."""
+    text = error.remote.text
+    if met := re.search(r"mat1 and mat2 .* \((\d+)x(\d+) and (\d+)x\d+\)", text):
+        rows, given, taken = map(int, met.groups())
+        if (given, taken) == (H * D, D) and module.numel > 4 * D * D + D:
+            return mistakes.named("heads_full_size")
+        if (rows, given) == (B * T * H, WIDTH):
+            return mistakes.named("heads_side_by_side_in_time")
+    met = re.search(r"size of tensor a \((\d+)\) must match .* b \((\d+)\)", text)
+    if met and set(map(int, met.groups())) == {T_MAX, T}:
+        with contextlib.suppress(StudentError, Failed):
+            full = rng.standard_normal((B, T_MAX, D)).astype(np.float32)
+            output(module(full), full)
+            return mistakes.named("mask_not_cut")
+    return None
+
+
+EMPTY = {  # which positions are not finite, of T: what the mask and the softmax then leave
+    (0,): "mask_strict",
+    (T - 1,): "mask_inverted",
+    tuple(range(T - 1)): "softmax_of_empty_columns",
+    tuple(range(T)): "mask_all_nan",
+}
+
+
+def output(out: Any, x: np.ndarray) -> np.ndarray:
+    """What came out for ``x``, as ``ladder.tensor`` wants it; where it is not finite, the positions tell why."""
+    if isinstance(out, np.ndarray) and out.shape == x.shape and out.dtype.kind == "f" and not np.isfinite(out).all():
+        bad = tuple(int(t) for t in np.flatnonzero(~np.isfinite(out).all((0, 2))))
+        if x.shape[1] == T and bad in EMPTY:
+            which = "every position" if len(bad) == T else f"position {', '.join(map(str, bad))}"
+            raise Failed(f"For {T} positions the output at {which} is not finite.", causes=[mistakes.named(EMPTY[bad])])
+    return ladder.tensor(out, x.shape)
 
 
 def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
@@ -157,7 +218,7 @@ def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
     head's values copy the features, and the projection hands them on.
     """
     match = judged.match
-    if match is None or match.heads != H or "heads_full_size" in match.mistakes:
+    if match is None or match.count != H or "heads_full_size" in match.mistakes:
         return None
     own = [p for p in judged.module.parameters if not p.owner]
     shapes = [(p.name, p.shape) for p in own]

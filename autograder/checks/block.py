@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.checks import ladder, matching
+from autograder.oracle import mistakes
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.student import Student
@@ -40,11 +41,11 @@ def test_composition(
         rng,
         {"attention": probes["MultiHeadAttention"], "mlp": probes["MLP"]},
     )
-    charged.update(judged.match.mistakes if judged.match else ())
+    charged.update(judged.names)
     matching.decide(judged, "the block", notes)
 
 
-def test_identity(student: Student, rng: np.random.Generator, notes: Notes) -> None:
+def test_identity(student: Student, charged: set[str], rng: np.random.Generator, notes: Notes) -> None:
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     probes = {name: np.zeros((D, D)) for name in ("MultiHeadAttention", "MLP")}
     at_work = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in probes}
@@ -57,9 +58,11 @@ def test_identity(student: Student, rng: np.random.Generator, notes: Notes) -> N
     out = ladder.tensor(module(x), x.shape)
     gap = float(np.abs(out - x).max())
     if not gap <= 1e-5:
+        causes = matching.known(charged, matching.DISTURBS)
         raise Failed(
             f"With an attention and an MLP that give zero, the block changes x by up to {gap:.2g}, and should not.",
-            "Does each sublayer add to x, and read through its norm without changing x itself?",
+            "" if causes else "Does each sublayer add to x, and read through its norm without changing x itself?",
+            causes,
         )
     notes.say("With both sublayers silent, x passes through unchanged.")
 
@@ -81,23 +84,41 @@ def _by_values(student: Student, oracle: Oracle, rng: np.random.Generator) -> No
         module.push({name: w if name in names or name not in matrices else 0 * w for name, w in weights.items()})
         return ladder.tensor(module(x), x.shape).astype(np.float32)
 
+    def flat(names: set[str]) -> bool:
+        """Whether all positions come out alike: then nothing of x is left where it went through no sublayer."""
+        out = with_only(names, x)
+        return bool(np.abs(out - out[:1, :1]).max() <= matching.ROUNDED)
+
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     sublayers = (("attention", set(matrices) - wide, {"bias": D}), ("mlp", wide, {"up": 4 * D, "down": D}))
     for component, names, biases in sublayers:
         # The silent sublayer adds its bias of ones.
         cases = [(_normed(given) + 1, with_only(names, given) - given - 1) for given in (x[:, :1], x)]
         own = {name: weights[name] for name in names} | {f"{n}.bias": np.ones(k, "f4") for n, k in biases.items()}
-        if oracle.identify(component, own, cases, {"d": D, "H": H}, {}, matching.ROUNDED) is None:
+        found = oracle.identify(component, own, cases, {"d": D, "H": H}, {}, matching.ROUNDED)
+        if not found.matches:
+            gap = "" if found.gap is None else f": it is off by up to {matching.percent(found.gap)}"
+            silent = 1 if component == "attention" else 0
+            alone = [(_normed(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
+            which = "block_no_residual" if flat(set(matrices) - wide) and flat(wide) else ""
+            if oracle.identify(component, own, alone, {"d": D, "H": H}, {}, matching.ROUNDED).matches:
+                which = f"block_no_{'first' if silent else 'second'}_residual"
+            causes = [mistakes.named(which)] if which else []
             raise Failed(
-                f"With the {component} alone at work, the block does not add what the formula says to x.",
-                "Does it read from the normed stream, and add to the stream itself?",
+                f"With the {component} alone at work, the block does not add to x what the formula says{gap}.",
+                "" if causes else "Does it read from the normed stream, and add to the stream itself?",
+                causes,
             )
     between = with_only(set(matrices) - wide, x) - 1
     gap = np.abs(with_only(set(matrices), x) - (with_only(wide, between) - 1)).max()
     if not gap <= matching.ROUNDED * max(1.0, float(np.abs(between).max())):
+        # The silent sublayers add a bias of ones each.
+        beside = with_only(set(matrices) - wide, x) + with_only(wide, x) - x - 2 - with_only(set(matrices), x)
+        causes = [mistakes.named("block_parallel")] if np.abs(beside).max() <= 10 * matching.ROUNDED else []
         raise Failed(
             f"The block differs by {gap:.2g} from its attention followed by its MLP.",
-            "Does the MLP read what the attention has added to?",
+            "" if causes else "Does the MLP read what the attention has added to?",
+            causes,
         )
 
 

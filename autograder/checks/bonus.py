@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import attention, ladder
+from autograder.checks import attention, ladder, matching
 from autograder.checks.initial_loss import ABOVE, BELOW, uniform_loss
-from autograder.oracle import align, ledger
+from autograder.oracle import align, ledger, mistakes
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.errors import Absent
 from autograder.sandbox.student import Student
 
 CLOSE = 1e-4  # float32, entries of order 1
+Pair = tuple[np.ndarray, np.ndarray]
+CLOSE_TO_1 = 0.05  # a standard deviation of 65 x 128 entries
 
 
 @pytest.mark.needs("GPT")
@@ -34,8 +36,8 @@ def test_weight_tying(student: Student, assignment: Assignment, rng: np.random.G
         upright = [matrix if matrix.shape == (n.V, n.d) else matrix.T for matrix in matrices]
         if len(upright) == 2 and np.array_equal(upright[0], upright[1]):
             raise Failed(
-                f"With tie_weights=True both matrices hold the same values, but there are still {untied:,} parameters.",
-                "Tying means one tensor under two names; a copy goes its own way at the first step of training.",
+                f"With tie_weights=True there are still {untied:,} parameters.",
+                causes=[mistakes.named("tied_by_copy")],
             )
         raise Absent("GPT", "GPT", f"tie_weights=True changes nothing yet: {untied:,} parameters as before")
     if model.numel not in (untied - table, ledger.total(n) - table):
@@ -47,10 +49,12 @@ def test_weight_tying(student: Student, assignment: Assignment, rng: np.random.G
     loss = float(uniform_loss(ladder.logits(model(idx), (8, n.T_max, n.V)).astype(np.float64)).mean())
     chance = math.log(n.V)
     if not chance - BELOW <= loss <= chance + ABOVE:
+        starts = [float(value.std()) for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
+        wide = [mistakes.named("tied_starts_wide")] if any(abs(std - 1) < CLOSE_TO_1 for std in starts) else []
         raise Failed(
             f"Tied, the loss before training is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}.",
-            f"nn.Embedding starts with entries of standard deviation 1, which as an unembedding gives logits of size "
-            f"{math.sqrt(n.d):.0f}: what initialisation suits both uses?",
+            "" if wide else "What initialisation suits both uses of the matrix?",
+            wide,
         )
     notes.say(f"{model.numel:,} parameters, and a loss of {loss:.2f} before training.")
 
@@ -76,10 +80,17 @@ def test_batched_heads(
     got = ladder.tensor(batched(x), x.shape)
     right = oracle.attention(as_heads(weights, n), x)
     if not np.abs(got - right).max() <= CLOSE:
+        tensors = {name: weights[name] for name in wanted}
+        sizes = {"d": n.d, "H": n.H}
+        cases = [(x, got), (x[:, :1], ladder.tensor(batched(x[:, :1]), x[:, :1].shape))]
+        found = oracle.identify("attention", tensors, cases, sizes, {}, matching.ROUNDED)
+        causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
         raise Failed(
             f"For the same weights the output differs from that of the loop over heads, by up to "
             f"{np.abs(got - right).max():.2g}.",
-            "Is d split into H and d_head in that order, then transposed, and merged the same way back?",
+            "" if causes else "Is d split into H and d_head in that order, then transposed, and merged the same way?",
+            causes,
+            either=len(found.matches) > 1,
         )
     notes.say("Equal to the loop over heads for the same weights.")
 
@@ -97,18 +108,24 @@ def test_qk_ov(
     pairs = [_pair(pair, n.d) for pair in _listed(student.function("qk_ov", module, module="gpt"), n.H)]
     rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
     # The products are those of this module if they alone rebuild its output, up to the bias of the projection.
-    turned = {"QK": (True, False), "OV": (False, True), "QK and OV": (True, True)}
     scale = float(np.abs(out).max())
-    if not _misfit(out, x, pairs, n) <= 1e-3 * scale and not _of_weights(student, oracle, n, weights, pairs, rng):
-        hint = next(
-            (
-                f"{name} would fit if transposed: x is a row, so W_Q meets x from the right."
-                for name, (qk, ov) in turned.items()
-                if _misfit(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
+    own = [] if _misfit(out, x, pairs, n) <= 1e-3 * scale else _of_weights(student, oracle, n, weights, rng)
+    if not _misfit(out, x, pairs, n) <= 1e-3 * scale and not any(_alike(pairs, right) for right in own[:1]):
+        turned = ((True, False), (False, True), (True, True))
+        known = {
+            "products_transposed": any(
+                _misfit(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
+                for qk, ov in turned
             ),
-            "Is each head given its own rows of the output projection, and QK left without the scale?",
+            "products_of_wrong_rows": any(_alike(pairs, wrong) for wrong in own[1:]),
+        }
+        causes = [mistakes.named(name) for name, fits in known.items() if fits]
+        raise Failed(
+            f"Attention from your {len(pairs)} pairs of products is not what MultiHeadAttention computes: it is off by "
+            f"up to {_misfit(out, x, pairs, n):.2g}, and the output's largest entry is {scale:.2g}.",
+            "" if causes else "Is each head given its own rows of the output projection, and QK left unscaled?",
+            causes,
         )
-        raise Failed("Attention computed from your QK and OV products is not what MultiHeadAttention computes.", hint)
     if rank > n.d // n.H:
         raise Failed(f"One of the products has rank {rank}, more than d/H = {n.d // n.H}.")
     notes.say(f"The products rebuild the attention, and none has a rank above d/H = {n.d // n.H}.")
@@ -145,23 +162,27 @@ def _of_weights(
     oracle: Oracle,
     n: Dims,
     weights: dict[str, np.ndarray],
-    pairs: list[tuple[np.ndarray, np.ndarray]],
     rng: np.random.Generator,
-) -> bool:
-    """Whether the pairs are products of the module's weights, where its mistake is known and costs elsewhere."""
+) -> list[list[Pair]]:
+    """The products of the module's weights, and those with the output projection's other side, if it can be read.
+
+    Whatever mistake the module itself has costs elsewhere.
+    """
     judged = attention.judge(student, oracle, n.H, rng, n.d)
-    if judged.match is None or judged.match.heads != n.H:
-        return False
+    if judged.match is None or judged.match.count != n.H:
+        return []
     shapes = [(p.name, p.shape) for p in judged.module.parameters]
     reading = next(itertools.islice(align.attention(shapes, n.d, n.H), judged.match.reading, None))
     flat = np.concatenate([*(weights[name].reshape(-1) for name, _ in shapes), [0.0, 1.0]])
-    own = [
-        (flat[reading["q"][h]] @ flat[reading["k"][h]].T, flat[reading["v"][h]] @ flat[reading["o"][h]])
-        for h in range(n.H)
-    ]
+    q, k, v, o = (flat[reading[role]] for role in ("q", "k", "v", "o"))
+    sides = [o, o.reshape(-1, n.d).T.reshape(o.shape)] if o.size == n.d * n.d else [o]
+    return [[(q[h] @ k[h].T, v[h] @ side[h]) for h in range(n.H)] for side in sides]
+
+
+def _alike(pairs: list[Pair], others: list[Pair]) -> bool:
     return all(
         np.abs(got - right).max() <= 1e-3 * max(1.0, np.abs(right).max())
-        for mine, theirs in zip(own, pairs, strict=True)
+        for mine, theirs in zip(others, pairs, strict=True)
         for right, got in zip(mine, theirs, strict=True)
     )
 

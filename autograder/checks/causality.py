@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import ladder
+from autograder.checks import ladder, matching
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.errors import Raised, StudentError
 from autograder.sandbox.student import Module, Student
@@ -104,7 +104,14 @@ def sides(
     return Sides(first, second, starts)
 
 
-def test_full_model(sides: Sides, pushed: Module, assignment: Assignment, tokens: np.ndarray, notes: Notes) -> None:
+def test_full_model(
+    sides: Sides,
+    pushed: Module,
+    assignment: Assignment,
+    tokens: np.ndarray,
+    charged: set[str],
+    notes: Notes,
+) -> None:
     try:
         matrix = influence(pushed, tokens[0, : -(-assignment.course.T_max // 2)], assignment.course.V)
     except (Failed, StudentError):
@@ -114,10 +121,12 @@ def test_full_model(sides: Sides, pushed: Module, assignment: Assignment, tokens
     worst, row, start = max(leaks)
     if not worst <= TOLERANCE:
         earliest = int(np.argmax(sides.moved(row) > TOLERANCE))
+        causes = matching.known(charged, matching.LEAK)
         raise Failed(
             f"The tokens from position {start} on were changed, and the logits at position {earliest} moved by "
             f"{worst * scale(sides.before):.2g}; before position {start} none may move.",
-            _likely(matrix, sides.moved(row), start),
+            "" if causes else _likely(matrix, sides.moved(row), start),
+            causes,
         )
     notes.say(f"Suffixes changed from positions {', '.join(map(str, sides.starts[:4]))} on: no earlier logit moved.")
 
@@ -128,37 +137,49 @@ def test_past(
     assignment: Assignment,
     weights: dict[str, np.ndarray],
     tokens: np.ndarray,
+    charged: set[str],
     notes: Notes,
 ) -> None:
     if any(~(sides.moved(row)[start:] > MOVED).all() for row, start in enumerate(sides.starts)):
         sides = gently(student, assignment.course, weights, tokens, sides.starts)
+    causes = matching.known(charged, matching.BLIND)
     for row, start in enumerate(sides.starts[:4]):
         still = np.flatnonzero(~(sides.moved(row)[start:] > 0)) + start
         if still.size:
             raise Failed(
                 f"All tokens from position {start} on were changed; the logits at position {still[0]} did not move.",
-                "Do they depend on the tokens at all: is idx embedded, and do the blocks pass on what they are given?",
+                ""
+                if causes
+                else "Do they depend on the tokens: is idx embedded, and do the blocks pass on what they are given?",
+                causes,
             )
     moved = sides.moved(4)
     blind = np.flatnonzero(~(moved > 0))
     if blind.size:
         raise Failed(
             f"The first token was changed, and the logits at position {blind[-1]} did not move.",
-            "Each position should read from all positions before it: is the mask upside down, or x not passed on?",
+            ""
+            if causes
+            else "Each position should read from all before it: is the mask upside down, or x not passed on?",
+            causes,
         )
     notes.show(reach=float(f"{moved[-1]:.2g}"))
     notes.say(f"The first token still reaches the last of the {assignment.course.T_max} positions.")
 
 
-def test_batch_rows(rows_mix: float, before: np.ndarray) -> None:
+def test_batch_rows(rows_mix: float, before: np.ndarray, charged: set[str]) -> None:
     if not rows_mix <= TOLERANCE * scale(before):
+        causes = matching.known(charged, matching.ROWS_MIX)
         raise Failed(
             f"All rows of the batch but one were changed, and the logits of that one moved by {rows_mix:.2g}.",
-            "Does a softmax, a mean or a reshape run over the batch axis (dim=0)?",
+            "" if causes else "Does a softmax, a mean or a reshape run over the batch axis (dim=0)?",
+            causes,
         )
 
 
-def test_simplex(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+def test_simplex(
+    student: Student, assignment: Assignment, charged: set[str], rng: np.random.Generator, notes: Notes
+) -> None:
     n = assignment.small
     weights = ladder.random_weights(student.build("GPT", n.arguments()), rng)
     # The same token and the same place everywhere: an average of what all positions hold is the same again. Tokens and
@@ -177,10 +198,12 @@ def test_simplex(student: Student, assignment: Assignment, rng: np.random.Genera
         repeated, alone = constant(student, n, weights | placeless, row, double=False)
     gap = np.abs(repeated - alone).max(-1) / scale(alone)
     if not gap.max() <= CONSTANT:
+        causes = matching.known(charged, matching.NO_AVERAGE)
         raise Failed(
             f"With the same token at {n.T_max} positions and no difference between places, the logits at position "
             f"{int(gap.argmax())} differ from those of one token alone by {gap.max() * scale(alone):.2g}.",
-            "Do the attention weights of each position sum to 1, in every head?",
+            "" if causes else "Do the attention weights of each position sum to 1, in every head?",
+            causes,
         )
     notes.say("An input that is the same at all positions gives the same logits at all positions.")
 
@@ -254,10 +277,11 @@ def _likely(matrix: np.ndarray, moved: np.ndarray, start: int) -> str:
     """One sentence on where the leak comes from, as the influence matrix shows it."""
     T = len(matrix)
     future = np.triu(matrix, 1) > 0
+    if T < 2:
+        return "What mixes positions outside the mask?"
     if np.array_equal(future, np.eye(T, k=1, dtype=bool)) or not (np.triu(matrix, 2) > 0).any():
         return "Only the next token leaks: does the triangle of the mask keep one diagonal too many?"
     if future[np.triu_indices(T, 1)].all():
         return "Every later token leaks: is the mask applied, to the scores, before a softmax over the keys?"
-    return (
-        f"The leak reaches back {start - int(np.argmax(moved > 0))} positions: what mixes positions outside the mask?"
-    )
+    back = start - int(np.argmax(moved > 0))
+    return f"The leak reaches back {back} position{'s' * (back > 1)}: what mixes positions outside the mask?"

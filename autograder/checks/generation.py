@@ -16,8 +16,11 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
+from autograder import raised
 from autograder.assignment import Assignment, Dims
 from autograder.checks import ladder
+from autograder.oracle import mistakes
+from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.errors import Absent, Raised, StudentError
 from autograder.sandbox.student import Module, Student
@@ -28,11 +31,13 @@ UNLIKELY = math.log(1e9)
 ROWS = 4
 DRAWS = 1024
 NOISY = 32  # draws of a forward that is not the same twice
-ALTERNATIVES = {  # how else tokens may have been drawn: what to ask then
-    "blindly": "Is the softmax over the vocabulary (dim=-1), of the last logits?",
-    "from the logits at the first position": "Which position's logits say what comes next?",
-    "from the logits of another row": "Does each row keep to its own logits, from the softmax to the concatenation?",
-    "from the first tokens instead of the last": "Which end of the sequence should the crop to T_max tokens keep?",
+ALTERNATIVES = {  # how else tokens may have been drawn, and the mistake that this is; of few draws any may be blind
+    "blindly": "",
+    "from the logits at the first position": "generate_first_position",
+    "from the logits at the second position": "generate_other_position",
+    "from the logits before the last": "generate_other_position",
+    "from the logits of another row": "generate_rows_mixed",
+    "from the first tokens": "generate_crops_first",
 }
 SAMPLE = (40, 5)  # rows and characters a row of the sample that is shown
 
@@ -95,9 +100,7 @@ def test_long_prompt(
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, n.T_max + 7))
     tokens = generate(student, model, prompt, 12, n)
-    judge(
-        forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]} tokens, longer than T_max={n.T_max},"
-    )
+    judge(forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]}, with T_max={n.T_max}")
 
 
 def test_sampling(
@@ -116,23 +119,29 @@ def test_sampling(
     notes.show(expected=[round(float(x), 4) for x in p], drawn=[int(x) for x in counts])
     common = f"{DRAWS} rows with the same prompt"
     if (counts > 0).sum() == 1:
-        likeliest = "always the likeliest token" if drawn[0] == p.argmax() else "the same token for each"
+        again = generate(student, model, prompt, 1, n, seed=2)[:, -1]
+        likeliest = drawn[0] == again[0] == p.argmax()
         raise Failed(
-            f"{common} drew {likeliest}, which has probability {p[drawn[0]]:.2f}.",
-            "Is it argmax, or one draw that all rows share? torch.multinomial draws for each row.",
+            f"{common} drew the same token each, which has probability {p[drawn[0]]:.2f}.",
+            causes=[mistakes.named("generate_argmax" if likeliest else "generate_one_draw")],
         )
     # The probability that right code strays this far is at most (draws + 1)^V exp(-draws KL): the method of types.
     observed = counts / DRAWS
     strayed = float(np.sum(observed[counts > 0] * np.log(observed[counts > 0] / np.maximum(p[counts > 0], 1e-300))))
     if DRAWS * strayed > n.V * math.log(DRAWS + 1) + UNLIKELY:
         worst = int(np.abs(observed - p).argmax())
+        flat = _tempered(observed, p)
         raise Failed(
             f"Of {common}, {observed[worst]:.0%} drew token {worst}, whose probability is {p[worst]:.0%}.",
-            "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
+            "" if flat else "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
+            flat,
         )
     again = generate(student, model, prompt, 1, n, seed=2)[:, -1]
     if np.array_equal(drawn, again):
-        raise Failed("Two seeds of torch's generator gave the same draws.", "Is the seed set inside generate?")
+        raise Failed(
+            f"{DRAWS} draws came out the same under 2 seeds of torch's generator.",
+            causes=[mistakes.named("generate_fixed_seed")],
+        )
     notes.say(f"{DRAWS} draws follow the softmax of the last position's logits.")
 
 
@@ -150,28 +159,45 @@ def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: D
         else:
             raise Absent("GPT", "GPT.generate", "GPT has no method generate")
     except Raised as error:
-        explain(model, prompt, new, T_max, error)
+        explain(model, prompt, new, n, error)
     if not isinstance(out, np.ndarray):
         raise Failed("generate returned no tensor of tokens.", "Is there a return at its end?")
     if out.shape != (B, T + new):
-        hint = ""
-        if out.ndim == 2 and 0 < out.shape[1] < T + new:
-            width = out.shape[1]
-            hint = "Does the loop end early?"
-            hint = "Is idx itself overwritten with the crop?" if width == T_max + 1 else hint
-            hint = "Is the prompt left out of what is returned?" if width == new else hint
         raise Failed(
             f"generate returned the shape {out.shape} for a prompt of shape {(B, T)} and {new} new tokens; it should "
             f"be {(B, T + new)}.",
-            hint,
+            causes=_of_width(out.shape[1], T, new, T_max) if out.ndim == 2 and len(out) == B else [],
         )
     if out.dtype.kind not in "iu":
         raise Failed("generate returned numbers that are not whole; tokens are int64.")
     if not np.array_equal(out[:, :T], prompt):
-        raise Failed("The first tokens of what generate returned are not the prompt.")
+        kept = int((out[:, :T] == prompt).sum())
+        raise Failed(
+            f"Of the first {B * T} tokens that generate returned, {kept} are those of the prompt; all should be.",
+            "What are the new tokens joined to, and along which axis?",
+        )
     if not ((out >= 0) & (out < V)).all():
         raise Failed(f"generate returned tokens outside 0 to {V - 1}.")
     return out
+
+
+def _of_width(width: int, T: int, new: int, T_max: int) -> list[Mistake]:
+    """The mistake that gives so many tokens for ``new`` after a prompt of ``T``."""
+    if width == new:
+        return [mistakes.named("generate_new_tokens_only")]
+    if T + new > T_max and width in (T_max, T_max + 1):
+        return [mistakes.named("generate_stops_at_T_max" if width == T_max else "generate_overwrites_idx")]
+    return [mistakes.named("generate_wrong_number")] if abs(width - T - new) == 1 else []
+
+
+def _tempered(observed: np.ndarray, p: np.ndarray) -> list[Mistake]:
+    """The mistake where the draws follow a power of the right probabilities: none at all, or scaled logits."""
+    for power in (0.0, *np.geomspace(0.1, 10, 41)):
+        other = p**power / (p**power).sum()
+        strayed = np.sum(observed * np.log(np.maximum(observed, 1e-300) / np.maximum(other, 1e-300)))
+        if DRAWS * strayed < len(p) * 2 and not 0.8 < power < 1.25:
+            return [mistakes.named("generate_temperature" if power else "generate_uniform")]
+    return []
 
 
 def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) -> None:
@@ -179,7 +205,7 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
 
     Drawn rightly, the likelihood ratio of any one alternative exceeds 1e9 with a probability of at most 1e-9 (Markov).
     """
-    ratios = dict.fromkeys(ALTERNATIVES, 0.0)
+    ratios, surprise = (dict.fromkeys(ALTERNATIVES, 0.0) for _ in range(2))
     from_first = forward(tokens[:, : n.T_max])[:, -1]
     alike = 0.0  # log probability that independent rows draw the same tokens throughout
     positions = range(start, tokens.shape[1])
@@ -189,24 +215,31 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
         others = {
             "blindly": np.full_like(right, 1 / n.V),
             "from the logits at the first position": places[:, 0],
+            "from the logits at the second position": places[:, min(1, places.shape[1] - 1)],
+            "from the logits before the last": places[:, max(-2, -places.shape[1])],
             "from the logits of another row": np.roll(right, 1, 0),
-            "from the first tokens instead of the last": from_first if position > n.T_max else right,
+            "from the first tokens": from_first if position > n.T_max else right,
         }
         drawn = tokens[:, position]
         for name, wrong in others.items():
             ratios[name] += float((_log(wrong, drawn) - _log(right, drawn)).sum())
+            logs = np.log(np.maximum(wrong, 1e-300))
+            surprise[name] += float((wrong * logs).sum() - _log(wrong, drawn).sum())
         alike += math.log(right.prod(0).sum() + 1e-300)
-    name = max(ratios, key=lambda name: ratios[name])
-    if ratios[name] > UNLIKELY + math.log(len(ratios)):
-        raise Failed(
-            f"The new tokens {when} look drawn {name}: that is 1e{int(ratios[name] / math.log(10))} times likelier "
-            f"than from the logits at the last position, for the last tokens of the same row.",
-            ALTERNATIVES[name],
-        )
     if len(tokens) > 1 and alike < -UNLIKELY and (tokens[1:, start:] == tokens[:1, start:]).all():
         raise Failed(
             f"All {len(tokens)} rows got the same new tokens {when}, although their prompts differ.",
-            "Is one token drawn for the whole batch? torch.multinomial draws one for each row.",
+            causes=[mistakes.named("generate_one_draw")],
+        )
+    name = max(ratios, key=lambda name: ratios[name])
+    if ratios[name] > UNLIKELY + math.log(len(ratios)):
+        # Better than right is not right: what was drawn must be what that would draw.
+        explained = ALTERNATIVES[name] and surprise[name] < 2 * UNLIKELY
+        raise Failed(
+            f"It is 1e{int(ratios[name] / math.log(10))} times likelier that the new tokens {when} were drawn {name} "
+            f"than as they should be.",
+            "" if explained else "Is the softmax over the vocabulary, of the logits at the last position?",
+            [mistakes.named(ALTERNATIVES[name])] if explained else [],
         )
 
 
@@ -238,18 +271,26 @@ def probabilities(model: Module, n: Dims, context: np.ndarray, seed: int = 0) ->
     return np.asarray(exp / exp.sum(-1, keepdims=True))
 
 
-def explain(model: Module, prompt: np.ndarray, new: int, T_max: int, error: Raised) -> NoReturn:
+def explain(model: Module, prompt: np.ndarray, new: int, n: Dims, error: Raised) -> NoReturn:
     """Raise ``error`` again, or that the model was given too much, where that was so. It scores nothing."""
     try:
         seen = model.inputs_during("generate", prompt, new)
     except StudentError:
         raise error from None
+    T_max = n.T_max
     longest = max((idx.shape[-1] for idx in seen), default=0)
     if longest > T_max:
         raise Failed(
-            f"generate gave the model {longest} tokens at once, and T_max is {T_max}: {error}.",
-            "Is the context cropped to the last T_max tokens before each call?",
+            f"generate gave the model {longest} tokens at once, and T_max is {T_max}.",
+            causes=[mistakes.named("generate_without_crop")],
         ) from None
+    if "probability tensor" in error.remote.text:
+        try:
+            finite = bool(np.isfinite(probabilities(model, n, prompt[:, -T_max:])).all())
+        except (Failed, StudentError):
+            finite = False
+        if finite:
+            raise Failed(raised.place(error), causes=[mistakes.named("generate_from_logits")]) from None
     raise error
 
 

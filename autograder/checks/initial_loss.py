@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
@@ -12,8 +13,11 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import ladder
+from autograder.checks import ladder, matching
+from autograder.oracle import mistakes
+from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes, Partial
+from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Module, Student
 
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
@@ -24,9 +28,12 @@ SEEDS = 2
 LAYERS = (2, 8)  # between these the scaled projections shrink by half
 FACTOR = 0.1  # relative; a standard deviation of 64 x 64 entries is known to 0.011
 NEAR = 0.04
+ALIKE = 0.25  # relative; logits are only roughly normal
 
 
-def test_window(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+def test_window(
+    student: Student, assignment: Assignment, charged: set[str], rng: np.random.Generator, notes: Notes
+) -> None:
     n = assignment.course
     losses = []
     # The losses are those of the initial weights in another process, where nothing but the weights is the same.
@@ -40,8 +47,8 @@ def test_window(student: Student, assignment: Assignment, rng: np.random.Generat
             logits = ladder.logits(model(idx), (BATCH, n.T_max, n.V)).astype(np.float64)
             if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
                 raise Failed(
-                    "At every position the logits are between 0 and 1 and sum to 1: they are probabilities.",
-                    "Is there a softmax at the end of forward? F.cross_entropy applies one itself.",
+                    "At every position the logits are between 0 and 1 and sum to 1.",
+                    causes=[mistakes.named("logits_softmaxed")],
                 )
             losses.append(float(uniform_loss(logits).mean()))
         text = on_text(model, assignment)
@@ -50,12 +57,8 @@ def test_window(student: Student, assignment: Assignment, rng: np.random.Generat
     figures = {"random targets": loss, f"ln {n.V}": chance} | expected(n) | text
     notes.show(losses={name: round(value, 4) for name, value in figures.items()})
     if not low <= loss <= high:
-        raise Failed(
-            f"The loss before training is {loss:.2f}; just above ln {n.V} = {chance:.3f} is right, at most {high}.",
-            f"It is as if the entries of the unembedding had the standard deviation "
-            f"{math.sqrt(2 * max(0, loss - chance) / n.d):.2f} (nn.Linear's have {1 / math.sqrt(3 * n.d):.2f}): "
-            f"is the final LayerNorm applied, and what initialises the unembedding?",
-        )
+        seen = f"The loss before training is {loss:.2f}; just above ln {n.V} = {chance:.3f} is right, at most {high}."
+        raise Failed(seen, *_because(initial, n, loss, charged))
     notes.say(f"{loss:.2f} on random targets, {loss - chance:.2f} above ln {n.V} = {chance:.3f}.")
 
 
@@ -72,7 +75,7 @@ def test_residual_scaling(student: Student, assignment: Assignment, rng: np.rand
     wide = any(value.size == 4 * square for values in before.values() for value in values)
     if not outside and len(inside) > 1 and not wide:  # an MLP of another width is as large as the projection
         outside = [inside.pop()]
-    found = {"the output projection of the attention": inside, "the second Linear of the MLP": outside}
+    found = {"the attention's projection": inside, "the MLP's second map": outside}
     notes.show(
         standard_deviations={
             name: [[round(kind.before, 5), round(kind.after, 5)] for kind in kinds] for name, kinds in found.items()
@@ -80,23 +83,102 @@ def test_residual_scaling(student: Student, assignment: Assignment, rng: np.rand
     )
     unscaled = [name for name, kinds in found.items() if not kinds]
     if unscaled:
-        hint = (
-            "Does GPT scale the weights of both projections, in every block, by 1/sqrt(2L) after the blocks are built, "
-            "with the L that it is given?"
-        )
+        seen = f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved."
+        if not any(value.size in of_attention for values in before.values() for value in values):
+            raise Failed(f"{seen} Among the parameters there is no matrix of that size.", "Do the blocks count?")
+        causes = _unscaled(student, few, many, unscaled, of_attention, seed)
         raise (Partial if len(unscaled) == 1 else Failed)(
-            f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved.", hint
+            seen, "" if causes else "By which factor does GPT multiply them, and when?", causes
         )
     scaled = [kind.before for kind in moved]
     if all(scaled) and _by_l_alone(student, few, before, scaled, seed):
         raise Failed(
-            f"At L={few.L} both projections are scaled by {1 / math.sqrt(few.L):.2f} = 1/sqrt(L).",
-            f"Each block writes to the stream twice, so it takes 1/sqrt(2L) = {1 / math.sqrt(2 * few.L):.2f}.",
+            f"At L={few.L} both projections are scaled by {1 / math.sqrt(few.L):.2f}, not by "
+            f"{1 / math.sqrt(2 * few.L):.2f}.",
+            causes=[mistakes.named("scaling_sqrt_L")],
         )
     notes.say("Both projections of each block shrink with 1/sqrt(2L), so 2L writes keep the stream's variance.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def _because(initial: Module, n: Dims, loss: float, charged: set[str]) -> tuple[str, list[Mistake]]:
+    """Why the loss is not where it should be: what GPT's own check has named, or how the unembedding starts."""
+    if known := matching.known(charged, matching.SPREAD):
+        return "", known
+    # After a LayerNorm a logit has the variance d std^2, which adds half of itself to the loss.
+    tables = [w for w in initial.pull().values() if w.shape in ((n.V, n.d), (n.d, n.V))]
+    spread = f"({', '.join(f'{w.std():.2f}' for w in tables)}; nn.Linear's is {1 / math.sqrt(3 * n.d):.2f})"
+    for w in tables:
+        if math.isclose(loss - math.log(n.V), n.d * float(w.std()) ** 2 / 2, rel_tol=ALIKE):
+            return f"The standard deviation of its entries is {w.std():.2f}.", [mistakes.named("head_starts_wide")]
+    return f"What spreads the logits: the standard deviation of the V x d matrices {spread}, or no final LayerNorm?", []
+
+
+# By how much something may have been scaled instead, and the mistake that this is.
+FACTORS: tuple[tuple[str, Callable[[int], float]], ...] = (
+    ("scaling_without_root", lambda L: 1 / (2 * L)),
+    ("scaling_of_shared_block", lambda L: (2 * L) ** (-L / 2)),
+    ("scaling_inverted", lambda L: math.sqrt(2 * L)),
+)
+
+
+def _unscaled(
+    student: Student, few: Dims, many: Dims, unscaled: list[str], attention: Collection[int], seed: int
+) -> list[Mistake]:
+    """What was done instead of scaling these, as their size in GPT beside that in a Block alone shows."""
+    before, after = (_factors(student, n, seed) for n in (few, many))
+    weights = {name for name in before if before[name].matrix and name in after}
+    moved = {name for name in weights if not (_near(before[name].factor, 1) and _near(after[name].factor, 1))}
+    if len(unscaled) == 1:
+        of_attention = "attention" in unscaled[0]
+        moved = {name for name in moved if (before[name].entries in attention) == of_attention}
+        if not moved:
+            return [mistakes.named("scaling_attention_missing" if of_attention else "scaling_mlp_missing")]
+
+    def scaled(names: Collection[str], factor: Callable[[int], float]) -> bool:
+        return any(
+            _near(before[name].factor, factor(few.L)) and _near(after[name].factor, factor(many.L)) for name in names
+        )
+
+    for name, factor in FACTORS:
+        if scaled(moved, factor):
+            return [mistakes.named(name)]
+    if scaled(set(before) - weights, lambda L: 1 / math.sqrt(2 * L)):
+        return [mistakes.named("scaling_of_biases")]
+    if moved and len(moved) < len(weights):
+        fixed = all(_near(before[name].factor, after[name].factor) for name in moved)
+        return [mistakes.named("scaling_fixed")] if fixed else []
+    return [mistakes.named("scaling_missing")]
+
+
+def _near(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=2 * FACTOR)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """By how much GPT has scaled a tensor that a Block alone has."""
+
+    factor: float
+    entries: int
+    matrix: bool
+
+
+def _factors(student: Student, n: Dims, seed: int) -> dict[str, Scaled]:
+    """For each tensor of a Block, by its name there, how GPT has scaled it; nothing where there is no Block."""
+    try:
+        block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed).pull()
+    except StudentError:
+        return {}
+    model = student.build("GPT", n.arguments(), seed=seed).pull()
+    found = {}
+    for name, value in block.items():
+        spreads = [_spread(own) for path, own in model.items() if path.endswith(f".{name}")]
+        if spreads and _spread(value):
+            found[name] = Scaled(float(np.mean(spreads)) / _spread(value), value.size, value.ndim > 1)
+    return found
 
 
 def uniform_loss(logits: np.ndarray) -> np.ndarray:

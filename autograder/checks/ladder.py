@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.oracle import mistakes
 from autograder.outcome import Failed
 from autograder.sandbox.student import Module
 from autograder.sandbox.wire import MAX_ARRAYS, Opaque
@@ -40,7 +41,14 @@ def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
 
     Accepts the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
     """
-    return tensor(_first(output), shape)
+    found = _first(output)
+    B, T, V = shape
+    if isinstance(found, np.ndarray) and T > 1 and found.shape == (B, 1, V):
+        raise Failed(
+            f"For {T} tokens the logits have the shape {found.shape}; it should be {shape}.",
+            causes=[mistakes.named("logits_of_last_position")],
+        )
+    return tensor(found, shape)
 
 
 def _first(output: Any) -> Any:

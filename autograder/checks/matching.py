@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from autograder.checks import ladder
 from autograder.oracle import mistakes
-from autograder.oracle.handle import Match, Oracle
+from autograder.oracle.handle import Comparison, Match, Oracle
 from autograder.outcome import Failed, Notes, Partial
 from autograder.sandbox.errors import Absent, Raised, StudentError
 from autograder.sandbox.student import Module, Student
@@ -24,12 +25,25 @@ PARTS = {"Head", "MultiHeadAttention", "MLP", "Block"}
 
 @dataclass(frozen=True)
 class Judged:
-    """What the comparison came to, and the module with its own weights; ``match`` is None where nothing fits."""
+    """What the comparison came to, and the module with its own weights."""
 
-    match: Match | None
+    comparison: Comparison
     module: Module
     weights: dict[str, np.ndarray]
-    noisy: bool = False
+    component: str
+    sizes: Mapping[str, int]
+    noise: float = 0.0  # by how much two passes differ
+    causal: bool = False  # looked at only where nothing fits
+
+    @property
+    def match(self) -> Match | None:
+        """An explanation of what the class computes; None where no known one fits."""
+        return self.comparison.matches[0] if self.comparison.matches else None
+
+    @property
+    def names(self) -> set[str]:
+        """The mistakes of that explanation."""
+        return set(self.match.mistakes) if self.match else set()
 
 
 def against_oracle(
@@ -44,8 +58,8 @@ def against_oracle(
 ) -> Judged:
     """Compare the outputs for ``inputs`` with the oracle's ``component``; raises Failed where they are no tensors.
 
-    ``build`` gives the module, in float64 or float32; ``read`` takes what it
-    returned for an input and gives the tensor.
+    ``build`` gives the module, in float64 or float32; ``read`` takes what it returned for an input and gives the
+    tensor.
     """
     for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
         try:
@@ -56,13 +70,45 @@ def against_oracle(
             continue  # honest code may make a constant in float32, which does not go together with float64
         tensors = {p.name: weights[p.name].astype(dtype) for p in module.parameters if not p.owner}
         maps = {name: matrix.astype(dtype) for name, matrix in (probes or {}).items()}
-        match = oracle.identify(component, tensors, cases, sizes, maps, tolerance)
-        if match is not None:
+        comparison = oracle.identify(component, tensors, cases, sizes, maps, tolerance)
+        if len(comparison.matches) > 1:  # an input of another size and scale may tell them apart
+            with contextlib.suppress(Failed, StudentError):
+                x = _another(cases[0][0], sizes, rng)
+                more = [*cases, (x, read(module(x), x).astype(dtype))]
+                comparison = oracle.identify(component, tensors, more, sizes, maps, tolerance)
+        if comparison.matches:
             break
-    noisy = match is None and any(
-        not np.array_equal(read(module(x, seed=0), x), read(module(x, seed=1), x)) for x, _ in cases
-    )
-    return Judged(match, module, weights, noisy)
+    judged = Judged(comparison, module, weights, component, sizes)
+    if comparison.matches:
+        return judged
+    noise = max(float(np.abs(read(module(x, seed=0), x) - read(module(x, seed=1), x)).max()) for x, _ in cases)
+    return replace(judged, noise=noise, causal=not noise and _causal(module, read, *cases[0], sizes))
+
+
+def _another(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
+    """An input of another batch size and length, and three times as large."""
+    shape = (len(x) + 2, x.shape[1] - 2, *x.shape[2:])
+    if x.dtype == np.int64:
+        return rng.integers(0, sizes["V"], shape)
+    return (3 * rng.standard_normal(shape)).astype(x.dtype)
+
+
+def _causal(
+    module: Module,
+    read: Callable[[Any, np.ndarray], np.ndarray],
+    x: np.ndarray,
+    y: np.ndarray,
+    sizes: Mapping[str, int],
+) -> bool:
+    """Whether the outputs of the first half stay where they are when the second half changes."""
+    half = x.shape[1] // 2
+    changed = x.copy()
+    changed[:, half:] = (x[:, half:] + 1) % sizes["V"] if x.dtype == np.int64 else 1 - x[:, half:]
+    try:
+        moved = np.abs(read(module(changed), x)[:, :half] - y[:, :half]).max()
+    except (Failed, StudentError):
+        return False
+    return bool(moved <= ROUNDED * max(1.0, float(np.abs(y).max())))
 
 
 def _run(
@@ -96,29 +142,106 @@ def costly(names: Sequence[str]) -> list[mistakes.Mistake]:
     return [row for row in map(mistakes.named, names) if not row.accepted]
 
 
+# What a mistake that a class's own check has named does to the whole model.
+LEAK = {
+    *("mask_missing", "mask_after_softmax", "mask_zero", "mask_weak", "mask_positive", "mask_upside_down"),
+    *("mask_inverted", "mask_one_more", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch"),
+    *("softmax_twice", "weights_transposed", "heads_merged_wrongly", "heads_split_by_view", "attention_over_batch"),
+    *("norm_over_time", "norm_over_both"),
+}
+ROWS_MIX = {"softmax_over_batch", "attention_over_batch", "norm_over_batch"}
+NO_AVERAGE = {
+    *("mask_after_softmax", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch", "softmax_missing"),
+    *("scale_after_softmax", "weights_transposed", "dropout_in_eval"),
+    *("heads_merged_wrongly", "heads_split_by_view", "attention_over_batch", "norm_over_time", "norm_over_batch"),
+}
+BLIND = {
+    *("mask_upside_down", "mask_inverted", "mask_strict", "mask_diagonal_only", "attention_over_batch"),
+    *("block_no_attention", "block_mlp_twice", "blocks_unused", "tokens_unused", "stack_from_embeddings"),
+}
+DISTURBS = {
+    *("block_post_norm", "block_residual_of_normed", "block_first_residual_of_normed"),
+    *("block_second_residual_of_normed", "block_no_residual", "block_no_first_residual", "block_no_second_residual"),
+    *("block_stream_doubled", "block_second_from_input", "block_norm_after_sublayer"),
+}
+SPREAD = {"final_norm_missing", "final_norm_unused", "final_norm_first", "head_is_embedding"}
+
+
+def known(charged: Collection[str], effect: Collection[str]) -> list[mistakes.Mistake]:
+    """The mistakes with that effect among those that a class's own check has named."""
+    return [mistakes.named(name) for name in sorted(set(charged) & set(effect))]
+
+
 def decide(judged: Judged, what: str, notes: Notes, elsewhere: Sequence[str] = ()) -> None:
     """Pass, or raise Partial for one known mistake, or Failed; another check judges the mistakes ``elsewhere``."""
-    if judged.noisy:
-        row = mistakes.named("dropout_in_eval")
-        raise Failed(row.sentence, diagnosis=[(row.name, row.sentence)])
+    if judged.noise:
+        seen = f"Two passes of {what} with the same input, in eval mode, differ by up to {judged.noise:.2g}."
+        raise Failed(seen, causes=[mistakes.named("dropout_in_eval")])
     if judged.match is None:
-        raise Failed(
-            f"The shape and type are right, but for the same weights {what} differs from the formula, and from all "
-            f"known mistakes.",
-            "Go through the formula in the docstring term by term.",
-        )
-    wrong = [row for row in costly(judged.match.mistakes) if row.name not in elsewhere]
-    diagnosis = [(row.name, row.sentence) for row in wrong]
-    remarks = [row.sentence for row in map(mistakes.named, judged.match.mistakes) if row.accepted]
+        raise Failed(*_unknown(judged, what))
+    explanations = [
+        [row for row in costly(match.mistakes) if row.name not in elsewhere] for match in judged.comparison.matches
+    ]
+    wrong = explanations[0]
     if not wrong:
-        else_where = [row.sentence for row in costly(judged.match.mistakes)]
+        other = [row.sentence for row in costly(judged.match.mistakes)]
+        remarks = [row.sentence for row in map(mistakes.named, judged.match.mistakes) if row.accepted]
         equal = "Equal to the formula for the same weights"
-        notes.say(" ".join([f"{equal}, but for one thing:", *else_where] if else_where else remarks) or f"{equal}.")
+        notes.say(" ".join([f"{equal}, but for one thing:", *other] if other else remarks) or f"{equal}.")
         return
-    seen = " ".join(row.sentence for row in wrong)
-    if len(wrong) == 1:
-        raise Partial(f"{seen} Everything else in {what} is right.", diagnosis=diagnosis)
-    raise Failed(seen, diagnosis=diagnosis)
+    kind = Partial if all(len(rows) == 1 for rows in explanations) else Failed
+    rest = "All else in it is right." if kind is Partial else ""
+    if len(explanations) > 1:
+        raise kind(differs(judged, what), rest, [row for rows in explanations for row in rows], either=True)
+    raise kind(differs(judged, what), rest, wrong)
+
+
+OWN = {  # how many parameters each class has, beside those of its parts
+    "attention": lambda n: 4 * n["d"] ** 2 + n["d"],
+    "mlp": lambda n: 8 * n["d"] ** 2 + 5 * n["d"],
+    "block": lambda n: 4 * n["d"],
+    "model": lambda n: (2 * n["V"] + n["T_max"] + 2) * n["d"],
+}
+
+
+def differs(judged: Judged, what: str) -> str:
+    """What was seen of a difference: in the values, or, where these follow the tensors, in their number."""
+    gap, position = judged.comparison.gap, judged.comparison.position
+    for name, letter, parts in (("heads_wrong_number", "H", "heads"), ("blocks_wrong_number", "L", "blocks")):
+        if judged.match and name in judged.names:
+            return f"For {letter}={judged.sizes[letter]}, {what} works with {judged.match.count} {parts}."
+    if gap is not None and gap > ROUNDED:
+        return (
+            f"For the same weights the output is off by up to {percent(gap)} of its largest entry, from position "
+            f"{position} on."
+        )
+    own = sum(p.size for p in judged.module.parameters if not p.owner)
+    count = f"{own:,} parameters where the formula has {OWN[judged.component](judged.sizes):,}"
+    sizes = ", ".join(f"{name}={size}" for name, size in judged.sizes.items() if name != "blocks")
+    return f"For {sizes}, {what} has {count}."
+
+
+def percent(gap: float) -> str:
+    """A share as a student reads it."""
+    return f"{100 * gap:.0f} %" if gap >= 0.1 else f"{100 * gap:.2g} %"
+
+
+def _unknown(judged: Judged, what: str) -> tuple[str, str]:
+    """What was measured, and which simpler facts hold, where no known mistake fits."""
+    comparison = judged.comparison
+    if comparison.gap is None:
+        own = [f"{p.name} {p.shape}" for p in judged.module.parameters if not p.owner]
+        shown = ", ".join(own[:4]) + (", ..." if len(own) > 4 else "") or "none"
+        return f"The tensors of {what} are not those of its formula: {shown}.", "Which one is missing or too many?"
+    facts = "Shape and type are right" + (", and no position reads from later ones." if judged.causal else ".")
+    where = f"from position {comparison.position} on"
+    if comparison.alone:
+        where += "; one token alone comes out right, so look at scores, mask and softmax"
+    off = f"for the same weights the output is off by up to {percent(comparison.gap)} of its largest entry"
+    return (
+        f"{facts} But {off}, {where}.",
+        "It is none of the known mistakes: compare each step of forward with the docstring.",
+    )
 
 
 def with_stand_ins(

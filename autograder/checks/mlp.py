@@ -16,7 +16,7 @@ pytestmark = pytest.mark.needs("MLP")
 D, B, T = 24, 2, 7
 
 
-def test_formula(student: Student, oracle: Oracle, rng: np.random.Generator, notes: Notes) -> None:
+def test_formula(student: Student, oracle: Oracle, charged: set[str], rng: np.random.Generator, notes: Notes) -> None:
     judged = matching.against_oracle(
         oracle,
         "mlp",
@@ -26,6 +26,7 @@ def test_formula(student: Student, oracle: Oracle, rng: np.random.Generator, not
         {"d": D},
         rng,
     )
+    charged.update(judged.names)
     matching.decide(judged, "the MLP", notes, ["mlp_width"])
 
 
@@ -36,10 +37,10 @@ def test_width(student: Student, notes: Notes) -> None:
         entries = sum(p.size for p in module.parameters if p.is_matrix)
         if entries != 8 * d * d or 4 * d not in sizes:
             inner = entries / (2 * d)
+            width = f", as with an inner width of {inner:g}" if inner == int(inner) else ""
             raise Failed(
-                f"The matrices of MLP({d}) have {entries:,} entries; 2 x {d} x {4 * d} = {8 * d * d:,} are expected.",
-                f"Is the inner width {inner:g} instead of 4d = {4 * d}?" if inner == int(inner) else "",
-                [("mlp_width", mistakes.named("mlp_width").sentence)],
+                f"The matrices of MLP({d}) have {entries:,} entries{width}; with 4d = {4 * d} they have {8 * d * d:,}.",
+                causes=[mistakes.named("mlp_width")],
             )
     notes.say("4d wide inside.")
 
@@ -53,7 +54,7 @@ def test_alone(student: Student, rng: np.random.Generator, notes: Notes) -> None
     changed[0, 3] = rng.standard_normal(D)
     moved = np.abs(ladder.tensor(module(changed), x.shape) - before).max(-1)
     if not moved[0, 3] > 1e-5:
-        raise Failed("When one position changed, the output at that position stayed the same.")
+        raise Failed("When position 3 changed, the output at position 3 stayed the same.", "Is x used in forward?")
     moved[0, 3] = 0
     if not moved.max() <= 1e-5:
         row, position = (int(i) for i in np.unravel_index(moved.argmax(), moved.shape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from autograder.assignment import Assignment, Dims
 from autograder.checks import claims, ladder, matching
 from autograder.oracle import mistakes
 from autograder.oracle.handle import Oracle
+from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes, Partial
 from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Student
@@ -40,16 +42,17 @@ def judged(
 ) -> matching.Judged | None:
     """The comparison around the linear map; None where the blocks are no modules of their own."""
     n = replace(assignment.small, L=BLOCKS)
-    _, used = matching.with_stand_ins(around, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    module, used = matching.with_stand_ins(around, "GPT", n.arguments(), {"Block": probe}, TRIAL)
     if not used:
         return None
+    held = {found[0] for p in module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
     return matching.against_oracle(
         oracle,
         "model",
         lambda double: matching.with_stand_ins(around, "GPT", n.arguments(), {"Block": probe}, TRIAL, double)[0],
         [shared_rng.integers(0, n.V, (B, T)), shared_rng.integers(0, n.V, (1, n.T_max))],
         lambda out, idx: ladder.logits(out, (*idx.shape, n.V)),
-        n.arguments(),
+        n.arguments() | {"blocks": len(held)},  # by their numbers in the names; 0 where there are none
         shared_rng,
         {"block": probe},
     )
@@ -72,7 +75,9 @@ def test_composition(
 ) -> None:
     # A LayerNorm of the student's own is wrong once, although GPT has one more.
     elsewhere = [row.name for row in mistakes.of("norm") if row.name in charged]
-    matching.decide(judged or _without_blocks(student, oracle, assignment, rng), "GPT", notes, elsewhere)
+    found = judged or _without_blocks(student, oracle, assignment, rng)
+    charged.update(found.names)
+    matching.decide(found, "GPT", notes, elsewhere)
     if judged is None:
         notes.say("The blocks are no modules of their own in this model; around them its values are right.")
 
@@ -98,9 +103,11 @@ def test_gradients(
     got = module.gradients(idx, targets)
     silent = [name for name in own if name not in got or not np.abs(got[name]).max() > 0]
     if silent:
+        some = ", ".join(silent[:3]) + (", ..." if len(silent) > 3 else "")
         raise Failed(
-            f"After the loss is differentiated, {', '.join(silent[:4])} has no gradient, so it would never learn.",
-            "Is it used in forward, and does the loss depend on it without detach or item?",
+            f"{len(silent)} of GPT's {len(own)} own tensors get no gradient from the loss, and so would never learn: "
+            f"{some}.",
+            "Is it used in forward, on the way to the logits and from there to the loss?",
         )
     # A loss that is not the cross-entropy costs in its own check, and has other gradients.
     try:
@@ -129,8 +136,8 @@ def test_loss(around: Student, assignment: Assignment, rng: np.random.Generator,
         flat = _loss_is_right(around, dims, batch, length, rng) or flat
     if flat:
         raise Partial(
-            "With targets, the logits come flattened to (B T, V); they should keep the shape (B, T, V).",
-            "Flatten only what is handed to F.cross_entropy.",
+            f"For idx of shape {(B, T)} and targets, the logits have the shape {(B * T, n.V)}, not {(B, T, n.V)}.",
+            causes=[mistakes.named("logits_flat")],
         )
     notes.say("The loss is the cross-entropy of the returned logits.")
 
@@ -185,7 +192,8 @@ def _without_blocks(
     own |= {f"ln_f.{part}": np.ones(n.d, np.float32) for part in ("gain", "bias")}
     cases = [(x, ladder.logits(module(x), (*x.shape, n.V)).astype(np.float32)) for x in (idx, idx[:1, :2])]
     probes = {"block": np.eye(n.d, dtype=np.float32)}
-    return matching.Judged(oracle.identify("model", own, cases, n.arguments(), probes, matching.ROUNDED), module, own)
+    comparison = oracle.identify("model", own, cases, n.arguments(), probes, matching.ROUNDED)
+    return matching.Judged(comparison, module, own, "model", n.arguments())
 
 
 def _loss_is_right(student: Student, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:
@@ -207,7 +215,7 @@ def _loss_is_right(student: Student, dims: Dims, batch: int, length: int, rng: n
         raise Failed(
             f"For idx of shape {(batch, length)} the loss is {loss:.4f}; the cross-entropy of the returned logits "
             f"and the targets is {right:.4f}.",
-            _likely(logits, targets, loss),
+            causes=_likely(logits, idx, targets, loss),
         )
     return flat
 
@@ -224,9 +232,12 @@ def _pair(output: Any) -> tuple[np.ndarray, float]:
     """Logits and loss in what forward returned for targets; raises Failed where one is missing."""
     if isinstance(output, dict):
         output = (output.get("logits"), output.get("loss"))
+    if ladder.number(output) is not None:
+        raise Failed("With targets, forward returned 1 number.", causes=[mistakes.named("logits_not_returned")])
     if not isinstance(output, (tuple, list)) or len(output) < 2 or not isinstance(output[0], np.ndarray):
         raise Failed(
-            "With targets, forward did not return logits and loss.", "It should return both: return logits, loss."
+            "With targets, forward did not return 2 things: the logits and the loss.",
+            "Does its last line give back both, in that order?",
         )
     loss = ladder.number(output[1])
     if loss is None:
@@ -234,24 +245,24 @@ def _pair(output: Any) -> tuple[np.ndarray, float]:
     return output[0], loss
 
 
-def _likely(logits: np.ndarray, targets: np.ndarray, loss: float) -> str:
-    """Where the loss is that of a known slip, which one."""
+def _likely(logits: np.ndarray, idx: np.ndarray, targets: np.ndarray, loss: float) -> list[Mistake]:
+    """The known slip that gives exactly this loss, if one does."""
     B, T, V = logits.shape
-    tokens = B * T
-    slips = {
-        cross_entropy(logits, targets) * tokens: "That is the sum over all positions; the mean is asked for.",
-        cross_entropy(logits[:, -1:], targets[:, -1:]): "That is the loss of the last position alone.",
-        cross_entropy(logits.swapaxes(0, 1).reshape(B, T, V), targets): "Were the logits transposed before flattening?",
-        cross_entropy(logits, targets.T.reshape(B, T)): "Were the targets transposed before flattening?",
-    }
-    if T > 1:
-        slips[cross_entropy(logits[:, :-1], targets[:, 1:])] = (
-            "The targets are shifted already; are they shifted twice?"
-        )
-    if T == V:
-        slips[cross_entropy(logits.swapaxes(1, 2), targets)] = (
-            "F.cross_entropy takes the classes in dim 1: flatten first."
-        )
     exp = np.exp(logits - logits.max(-1, keepdims=True))
-    slips[cross_entropy(exp / exp.sum(-1, keepdims=True), targets)] = "Is there a softmax before F.cross_entropy?"
-    return next((hint for value, hint in slips.items() if abs(value - loss) <= 1e-3 * max(1.0, abs(value))), "")
+    right = cross_entropy(logits, targets)
+    slips = [
+        ("loss_summed", right * B * T),
+        ("loss_negated", -right),
+        ("loss_of_inputs", cross_entropy(logits, idx)),
+        ("loss_of_last_position", cross_entropy(logits[:, -1:], targets[:, -1:])),
+        ("logits_in_another_order", cross_entropy(logits.swapaxes(0, 1).reshape(B, T, V), targets)),
+        ("logits_in_another_order", cross_entropy(logits.reshape(B, V, T).swapaxes(1, 2), targets)),
+        ("targets_in_another_order", cross_entropy(logits, targets.T.reshape(B, T))),
+        ("loss_of_probabilities", cross_entropy(exp / exp.sum(-1, keepdims=True), targets)),
+    ]
+    if T > 1:
+        slips.append(("targets_shifted_twice", cross_entropy(logits[:, :-1], targets[:, 1:])))
+    if T == V:
+        slips.append(("loss_over_wrong_axis", cross_entropy(logits.swapaxes(1, 2), targets)))
+    fitting = [name for name, value in slips if abs(value - loss) <= 1e-4 * max(1.0, abs(value))]
+    return [mistakes.named(name) for name in fitting[:1]]

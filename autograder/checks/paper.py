@@ -10,6 +10,8 @@ import pytest
 
 from autograder.assignment import Assignment
 from autograder.checks.ladder import number
+from autograder.oracle import mistakes
+from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.student import Student
 
@@ -22,7 +24,10 @@ def test_block_matrices(student: Student, assignment: Assignment, notes: Notes) 
         call = f"block_matrices({d})"
         got = student.function("block_matrices", d)
         if not isinstance(got, dict):
-            raise Failed(f"{call} returned no dict of name: (rows, columns).", "Did it print instead of return?")
+            raise Failed(
+                f"{call} returned no dict of name: (rows, columns).",
+                causes=[mistakes.named("formula_printed")] if got is None else [],
+            )
         shapes = {str(name): _shape(shape) for name, shape in got.items()}
         for name, shape in shapes.items():
             if shape is None:
@@ -31,9 +36,12 @@ def test_block_matrices(student: Student, assignment: Assignment, notes: Notes) 
                 )
         entries = sum(rows * columns for rows, columns in filter(None, shapes.values()))
         if entries != 12 * d * d:
+            heads = 3 * d * d / (entries - 9 * d * d) if entries > 9 * d * d else 0
+            causes = [mistakes.named("matrices_of_one_head")] if heads > 1 and heads == int(heads) else []
             raise Failed(
                 f"The matrices of {call} have {entries:,} = {entries / d**2:.3g} d^2 entries; 12 d^2 = {12 * d * d:,}.",
-                "Does one block's list have the attention's four and the MLP's two, without biases and norms?",
+                "" if causes else "Are all matrices of one block in it, and no bias or norm?",
+                causes,
             )
         wide = sum(rows * columns for rows, columns in filter(None, shapes.values()) if 4 * d in (rows, columns))
         if wide != 8 * d * d:
@@ -52,7 +60,7 @@ def test_expected_loss(student: Student, assignment: Assignment, rng: np.random.
         if value is None or not math.isfinite(value):
             raise Failed(f"{call} returned no finite number.", "Did it print instead of return?")
         if not abs(value - right) <= EXACT * right:
-            raise Failed(f"{call} is {value:.4f} instead of {right:.4f}.", _likely(value, V, d, std))
+            raise Failed(f"{call} is {value:.4f} instead of {right:.4f}.", causes=_likely(value, V, d, std))
     default, gpt2 = (math.log(V) + d * std**2 / 2 for V, d, std in cases[:2])
     notes.say(
         f"{default:.3f} with nn.Linear's own initialisation, {gpt2:.3f} with GPT-2's, ln {n.V} = {math.log(n.V):.3f}."
@@ -71,14 +79,16 @@ def test_layer_norm(student: Student, assignment: Assignment, rng: np.random.Gen
         norm, along = float(np.linalg.norm(got)), float(abs(got.sum()) / math.sqrt(d))
         if not along <= 1e-3:
             raise Failed(
-                f"The result has a part of length {along:.3g} along the vector of ones.", "Is the mean subtracted?"
+                f"The result has a part of length {along:.3g} along the vector of ones.",
+                causes=[mistakes.named("geometry_not_centred")],
             )
         if not abs(norm - math.sqrt(d)) <= 1e-3 * math.sqrt(d):
             unbiased = abs(norm - math.sqrt(d - 1)) <= 1e-3 * math.sqrt(d)
-            hint = (
-                "That is sqrt(d - 1): is the variance divided by d - 1?" if unbiased else "Where does it end, radially?"
+            raise Failed(
+                f"The result has the length {norm:.4f}; sqrt({d}) = {math.sqrt(d):.4f}.",
+                "" if unbiased else "Where does it end, radially?",
+                [mistakes.named("geometry_unbiased")] if unbiased else [],
             )
-            raise Failed(f"The result has the length {norm:.4f}; sqrt({d}) = {math.sqrt(d):.4f}.", hint)
         centred = u - u.mean()
         if not np.allclose(got, centred / np.linalg.norm(centred) * math.sqrt(d), atol=1e-3):
             raise Failed("The result lies on the right sphere, but not in the direction of u without its mean.")
@@ -94,13 +104,15 @@ def _shape(value: Any) -> tuple[int, int] | None:
     return int(rows), int(columns)
 
 
-def _likely(value: float, V: int, d: int, std: float) -> str:
+def _likely(value: float, V: int, d: int, std: float) -> list[Mistake]:
     """Where the value equals a near miss of ln V + d std^2 / 2, which one."""
-    near = {
-        math.log(V): "That is ln V: what do logits that are not all alike add to it?",
-        math.log(V) + d * std**2: "The second term is twice what it should be: what is ln E[exp z] for a normal z?",
-        math.log(V) + std**2 / 2: "A logit sums d terms: what is its variance?",
-        math.log(V) - d * std**2 / 2: "The gap has the wrong sign: uneven logits make the loss larger than ln V.",
-        math.log(V) + std * math.sqrt(d) / 2: "Is it the variance, or the standard deviation, that enters?",
-    }
-    return next((hint for miss, hint in near.items() if abs(value - miss) <= EXACT * abs(miss)), "")
+    near = (
+        ("expected_loss_gap_missing", 0.0),
+        ("expected_loss_gap_doubled", d * std**2),
+        ("expected_loss_one_term", std**2 / 2),
+        ("expected_loss_gap_negative", -d * std**2 / 2),
+        ("expected_loss_deviation", std * math.sqrt(d) / 2),
+        ("expected_loss_deviation", std * d / 2),
+    )
+    close = [name for name, gap in near if abs(value - math.log(V) - gap) <= EXACT * abs(value)]
+    return [mistakes.named(name) for name in close[:1]]

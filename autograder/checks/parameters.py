@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks.claims import Claims, backed
-from autograder.checks.ladder import number
-from autograder.oracle import ledger
+from autograder.checks import formulas
+from autograder.checks.claims import Claims, backed, shapes
+from autograder.oracle import ledger, mistakes
+from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes, Partial
 from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Module, Student
 
-OUTSIDE = "outside the blocks"
 TIED = "your unembedding shares its weights with the token embedding, which is the optional exercise"
 
 
@@ -39,7 +38,12 @@ def bound(
 
 @pytest.mark.needs("GPT")
 def test_total(
-    student: Student, model: Module, assignment: Assignment, request: pytest.FixtureRequest, notes: Notes
+    student: Student,
+    model: Module,
+    assignment: Assignment,
+    request: pytest.FixtureRequest,
+    charged: set[str],
+    notes: Notes,
 ) -> None:
     course = assignment.course
     expected = ledger.total(course)
@@ -51,9 +55,11 @@ def test_total(
         return
     if model.numel != expected:
         seen = f"Your GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}."
-        counts = [(dims, built(student, dims).numel) for dims in assignment.others]
-        causes = fitting(student, ledger.explain([(course, model.numel), *counts]), course)
-        raise Failed(seen, _because(causes), [(cause.name, cause.sentence) for cause in causes])
+        sizes = (course, *assignment.others)
+        deltas = [(dims, built(student, dims).numel - ledger.total(dims)) for dims in sizes]
+        if term := ledger.letters(deltas):
+            seen = f"{seen.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
+        raise Failed(seen, *because(student, sizes, charged))
     rule, blocks, rest = ledger.rule_of_thumb(course)
     notes.say(
         f"{model.numel:,}, to the last one. Of these the blocks hold {blocks:,}: 12 L d^2 = {rule:,} in matrices, "
@@ -79,9 +85,8 @@ def test_other_sizes(
         if model.numel != expected and not tied(model, dims):
             raise Failed(
                 f"At {dims} it has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}.",
-                "The same cause as at the course configuration may do it."
-                if at_course
-                else "Does every size come from the constructor's arguments, and none from a number or a global?",
+                "The cause is the one at the course's sizes." if at_course else "",
+                [] if at_course else [mistakes.named("sizes_fixed")],
             )
         backed(student, model, dims, rng)
     request.getfixturevalue("bound")
@@ -93,29 +98,36 @@ def test_by_part(
     student: Student, model: Module, assignment: Assignment, request: pytest.FixtureRequest, notes: Notes
 ) -> None:
     n = assignment.course
-    counted, right = counts_by_part(student, model, n), parts_expected(n)
-    notes.show(counted=counted, expected=right)
-    wrong = [name for name in right if counted[name] != right[name]]
+    found, right = counted(student, n), ledger.expected(n)
+    counts = found.parts
+    notes.show(counted=counts, expected=right)
+    wrong = [name for name in right if counts[name] != right[name]]
     if not wrong:
         request.getfixturevalue("bound")
     if wrong:
-        seen = "; ".join(f"{name}: {counted[name]:,} instead of {right[name]:,}" for name in wrong)
-        if counted[OUTSIDE] < 0:
+        seen = "; ".join(f"{name.replace('_', ' ')}: {counts[name]:,} instead of {right[name]:,}" for name in wrong)
+        if counts[ledger.OUTSIDE] < 0:
             seen = (
-                f"{n.L} of your blocks would have {model.numel - counted[OUTSIDE]:,} parameters, and the whole GPT has "
+                f"{n.L} of your blocks would have {n.L * found.block:,} parameters, and the whole GPT has "
                 f"{model.numel:,}: not every block counts, or some share their parts"
             )
-        blame = f"The other {len(right) - len(wrong)} parts are right." if len(wrong) < len(right) else ""
+        shared = counts[ledger.OUTSIDE] < 0
+        blame = (
+            f"The other {len(right) - len(wrong)} parts are right." if len(wrong) < len(right) and not shared else ""
+        )
         raise (Partial if len(wrong) == 1 else Failed)(f"Counted in your classes, over {n.L} blocks: {seen}.", blame)
 
 
 @pytest.mark.needs("parameter_count")
 def test_formula(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
-    for dims in (assignment.course, *unseen(rng)):
-        sizes = {"V": dims.V, "T_max": dims.T_max, "d": dims.d, "L": dims.L}
-        expected: dict[str, float] = dict(ledger.parts(**sizes))
-        expected["total"] = ledger.total(dims)
-        compare("parameter_count", sizes, student.function("parameter_count", *sizes.values()), expected, 0)
+    tried = (assignment.course, *unseen(rng))
+    for dims in tried:
+        sizes = formulas.letters_of(dims)
+        given = student.function("parameter_count", *sizes.values())
+        wrong = formulas.compare("parameter_count", sizes, given, formulas.whole(dims), 0)
+        if wrong:
+            key, seen = wrong
+            raise Failed(*formulas.in_letters(student, tried, key, seen))
     rule, blocks, rest = ledger.rule_of_thumb(assignment.course)
     notes.say(
         f"Your formula is right at every size tried; at the course's, {blocks:,} in the blocks = {rule:,} + {rest:,}."
@@ -126,17 +138,17 @@ def test_formula(student: Student, assignment: Assignment, rng: np.random.Genera
 def test_shares(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
     shown = ""
     for dims in (assignment.course, *unseen(rng)):
-        sizes = {"V": dims.V, "T_max": dims.T_max, "d": dims.d, "L": dims.L}
-        expected = {name: 100 * part / ledger.total(dims) for name, part in ledger.parts(**sizes).items()}
+        sizes = formulas.letters_of(dims)
+        parts = ledger.parts(**sizes)
+        expected = {name: 100 * part / ledger.total(dims) for name, part in parts.items()}
         shares = student.function("parameter_shares", *sizes.values())
-        try:
-            # Rounded to one decimal, as the handout prints them, is right too.
-            compare("parameter_shares", sizes, shares, expected, 0.051)
-        except Failed:
-            own = of_own_formula(student, sizes)
-            if own is None:
-                raise
-            compare("parameter_shares", sizes, shares, own, 0.051)
+        # Rounded to one decimal, as the handout prints them, is right too.
+        wrong = formulas.compare("parameter_shares", sizes, shares, expected, 0.051)
+        if wrong:
+            own = formulas.of_own(student, sizes)
+            wrong = formulas.compare("parameter_shares", sizes, shares, own, 0.051) if own else wrong
+            if wrong:
+                raise Failed(wrong[1], causes=formulas.slip(shares, parts))
             notes.say("They are the percentages of your own formula, which the check above says more about.")
             return
         shown = shown or ", ".join(f"{name.replace('_', ' ')} {share:.1f} %" for name, share in expected.items())
@@ -146,40 +158,67 @@ def test_shares(student: Student, assignment: Assignment, rng: np.random.Generat
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def counts_by_part(student: Student, model: Module, n: Dims) -> dict[str, int]:
-    """How many parameters the classes have, over all blocks, and what is left of GPT."""
-    attention = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max}).numel
-    mlp = student.build("MLP", {"d": n.d}).numel
-    block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}).numel
-    outside = model.numel - n.L * block + (n.V * n.d if tied(model, n) else 0)
-    norms = block - attention - mlp
-    return {"attention": n.L * attention, "mlp": n.L * mlp, "block_norms": n.L * norms, OUTSIDE: outside}
+def counted(student: Student, n: Dims) -> ledger.Counted:
+    """How many parameters the classes have, over all blocks, and what is left of GPT, with the tensors."""
+    sizes = {"d": n.d, "H": n.H, "T_max": n.T_max}
+    attention = student.build("MultiHeadAttention", sizes)
+    mlp = student.build("MLP", {"d": n.d})
+    block = student.build("Block", sizes)
+    model = built(student, n)
+    norms = block.numel - attention.numel - mlp.numel
+    outside = model.numel - n.L * block.numel + (n.V * n.d if tied(model, n) else 0)
+    around = shapes(model.parameters)
+    for _ in range(n.L):
+        around = beside(around, shapes(block.parameters))
+    return ledger.Counted(
+        dims=n,
+        parts={
+            "attention": n.L * attention.numel,
+            "mlp": n.L * mlp.numel,
+            "block_norms": n.L * norms,
+            ledger.OUTSIDE: outside,
+        },
+        block=block.numel,
+        tensors={
+            "attention": shapes(attention.parameters),
+            "mlp": shapes(mlp.parameters),
+            "block_norms": beside(
+                beside(shapes(block.parameters), shapes(attention.parameters)), shapes(mlp.parameters)
+            ),
+            ledger.OUTSIDE: around,
+        },
+    )
 
 
-def parts_expected(n: Dims) -> dict[str, int]:
-    """What ``counts_by_part`` should be."""
-    expected = ledger.parts(n.V, n.T_max, n.d, n.L)
-    inside = {name: expected[name] for name in ("attention", "mlp", "block_norms")}
-    return inside | {OUTSIDE: expected["embeddings"] + expected["final"]}
+def beside(whole: ledger.Shapes, part: ledger.Shapes) -> ledger.Shapes:
+    """The tensors of ``whole`` without one part in it, found by the names that the part's have there."""
+    names = dict(whole)
+    for name, _ in whole:
+        path = name.removesuffix(part[0][0]) if part else name
+        if path != name and all(names.get(path + own) == shape for own, shape in part):
+            return [(name, shape) for name, shape in whole if not name.startswith(path)]
+    return whole
 
 
-def fitting(student: Student, causes: list[ledger.Cause], n: Dims) -> list[ledger.Cause]:
-    """Those of ``causes`` that are in a class whose own count is wrong, and that its tensors do not rule out.
+def because(student: Student, sizes: Sequence[Dims], charged: set[str]) -> tuple[str, list[Mistake], bool]:
+    """A hint, the mistakes that fit the counts of each class and its tensors, and whether one of them is enough.
 
-    All of them where the classes cannot be built.
+    Where two fit, what a class's own check has named decides.
     """
     try:
-        counted, right = counts_by_part(student, built(student, n), n), parts_expected(n)
-        heads = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max}).parameters
-    except StudentError:
-        return causes
-    one = sum(p.is_matrix for p in heads) <= 4  # one head's, and the projection
-    apart = {"heads_shared": one, "heads_small": not one}
-    return [
-        cause
-        for cause in causes
-        if counted[cause.part or OUTSIDE] != right[cause.part or OUTSIDE] and apart.get(cause.name, True)
-    ]
+        found = ledger.explain([counted(student, n) for n in sizes])
+    except (Failed, StudentError):
+        return "Which of your classes does the difference lie in?", [], False
+    common = set.intersection(*map(set, found.values()))
+    left = {
+        part: [n for n in names if n in charged] or [n for n in names if n in common] or names
+        for part, names in found.items()
+    }
+    if not all(left.values()):
+        unknown = " and ".join(part.replace("_", " ") for part, names in left.items() if not names)
+        return f"The difference lies in: {unknown}. Which tensor does the formula not have, or have besides?", [], False
+    causes = [mistakes.named(name) for name in dict.fromkeys(name for names in left.values() for name in names)]
+    return "", causes, len(left) == 1 and len(causes) > 1
 
 
 def built(student: Student, dims: Dims) -> Module:
@@ -190,19 +229,6 @@ def built(student: Student, dims: Dims) -> Module:
             "GPT(...) is not an nn.Module, so it has no parameters to count.", "Did the class line lose (nn.Module)?"
         )
     return model
-
-
-def of_own_formula(student: Student, sizes: dict[str, int]) -> dict[str, float] | None:
-    """The percentages that follow from the student's own parameter_count; None where it gives no numbers."""
-    try:
-        counted = student.function("parameter_count", *sizes.values())
-    except StudentError:
-        return None
-    parts = {name: number(counted.get(name)) for name in ledger.PARTS} if isinstance(counted, dict) else {}
-    values = {name: value for name, value in parts.items() if value is not None and value > 0}
-    if len(values) < len(ledger.PARTS):
-        return None
-    return {name: 100 * value / sum(values.values()) for name, value in values.items()}
 
 
 def tied(model: Module, dims: Dims) -> bool:
@@ -220,44 +246,5 @@ def unseen(rng: np.random.Generator) -> list[Dims]:
     return sizes
 
 
-def compare(name: str, sizes: dict[str, int], got: Any, expected: dict[str, float], tolerance: float) -> None:
-    """Raise Failed unless ``got`` is a dict with the numbers of ``expected``: type, keys, finite, value."""
-    call = f"{name}({', '.join(f'{key}={value}' for key, value in sizes.items())})"
-    if not isinstance(got, dict):
-        raise Failed(f"{call} returned {_kind(got)}, not a dict.", "Did the function print instead of return?")
-    missing = [key for key in expected if key not in got]
-    if missing:
-        raise Failed(f"{call} has no entry {', '.join(map(repr, missing))}.", f"It should have {', '.join(expected)}.")
-    for key, right in expected.items():
-        value = number(got[key])
-        if value is None or not math.isfinite(value):
-            raise Failed(f"{call}[{key!r}] is {_kind(got[key])}, not a finite number.")
-        if not abs(value - right) <= tolerance:
-            shown = f"{value:,.4g} instead of {right:,.4g}" if tolerance else f"{value:,.0f} instead of {right:,.0f}"
-            raise Failed(f"{call}[{key!r}] is {shown}.", _likely(key, value, right, sizes) if not tolerance else "")
-
-
-def _likely(key: str, value: float, right: float, sizes: dict[str, int]) -> str:
-    """A difference in the handout's letters, where it is a plain one."""
-    d, L = sizes["d"], sizes["L"]
-    known = {d: "d", L * d: "L d", 2 * d: "2d", 4 * L * d: "4 L d", 5 * L * d: "5 L d", sizes["V"]: "V"}
-    letters = known.get(round(abs(value - right)))
-    if letters is None:
-        return "Which term of that part is not what your own class has?"
-    done = "forgotten" if value < right else "added"
-    return f"The difference is {letters}: is that a bias or a LayerNorm that was {done}?"
-
-
-def _kind(value: Any) -> str:
-    return "nothing" if value is None else repr(value) if isinstance(value, (int, float, str)) else type(value).__name__
-
-
 def _difference(delta: int) -> str:
     return f"{abs(delta):,} {'more' if delta > 0 else 'fewer'} than"
-
-
-def _because(causes: list[ledger.Cause]) -> str:
-    if not causes:
-        return "Compare the parts below with your own classes, term by term."
-    reasons = ", or ".join(f"{cause.sentence} ({cause.term})" for cause in causes)
-    return f"That is what it comes to when {reasons}."

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
+from autograder.oracle import mistakes
+from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.student import Student
 
@@ -50,13 +52,31 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
     rest = iter(table)
     for position, (stage, shapes) in enumerate(stages):
         if not any(found in shapes for _, found in rest):
-            given = ", ".join(f"{name} {found}" for name, found in table[:12])
+            near = table[position] if position < len(table) else None
+            given = f"yours is {near[0][:SHOWN]!r} {near[1]}" if near else f"you have {len(table)}"
+            causes = _likely([shape for _, shape in table], [shapes for _, shapes in stages])
             raise Failed(
-                f"For idx of shape {(B, T)} at {n}, the table should have {len(stages)} stages; the stage {stage} with "
-                f"shape {max(shapes)} is not there, after {position} that are. Your rows: {given or 'none'}.",
-                "Is there a row after the embeddings, each block and the final LayerNorm, and one for the logits?",
+                f"For idx of shape {(B, T)}, row {position + 1} of {len(stages)} should be {stage} {max(shapes)}; "
+                f"{given}.",
+                "" if causes else "Is there a row for each stage, in the order of the computation?",
+                causes,
             )
     return table
+
+
+def _likely(found: list[Shape], stages: list[set[Shape]]) -> list[Mistake]:
+    """The mistake that gives exactly these shapes."""
+    fits = [shape in shapes for shape, shapes in zip(found, stages, strict=False)]
+    if len(found) == len(stages):
+        if all(shape in shapes for shape, shapes in zip(found[::-1], stages, strict=True)):
+            return [mistakes.named("shapes_reversed")]
+        if all(any(shape == right[1:] for right in shapes) for shape, shapes in zip(found, stages, strict=True)):
+            return [mistakes.named("shapes_without_batch")]
+        if all(len(shape) == 3 and shape[:2] == max(shapes)[:2] for shape, shapes in zip(found, stages, strict=True)):
+            return [mistakes.named("shapes_fixed")]
+    if len(found) == len(stages) - 1 and all(fits[: fits.index(False) if False in fits else len(fits)]):
+        return [mistakes.named("shapes_row_missing")]
+    return []
 
 
 def rows(table: Any) -> list[tuple[str, Shape]]:
@@ -64,15 +84,19 @@ def rows(table: Any) -> list[tuple[str, Shape]]:
     if isinstance(table, dict):
         table = list(table.items())
     if not isinstance(table, (list, tuple)):
-        kind = "nothing" if table is None else f"a {type(table).__name__}"
-        raise Failed(f"shape_table returned {kind}, not a list of (stage, shape).", "Did it print instead of return?")
+        if table is None:
+            raise Failed("shape_table returned nothing, and 0 rows.", causes=[mistakes.named("shapes_printed")])
+        raise Failed(f"shape_table returned a {type(table).__name__}, not a list of (stage, shape).")
     found = []
     for number, row in enumerate(table, 1):
         if not isinstance(row, (list, tuple)) or len(row) != 2:
             raise Failed(f"Row {number} of the shape table is not a pair (stage, shape).")
         stage, shape = row
         if isinstance(shape, np.ndarray) and shape.ndim != 1:
-            raise Failed(f"Row {number} of the shape table holds a whole tensor.", "Did you mean its .shape?")
+            raise Failed(
+                f"Row {number} of the shape table holds a tensor of shape {shape.shape}.",
+                causes=[mistakes.named("shapes_tensors")],
+            )
         sizes = list(shape) if isinstance(shape, (list, tuple, np.ndarray)) else []
         if not isinstance(shape, (list, tuple, np.ndarray)) or not all(_whole(size) for size in sizes):
             raise Failed(f"Row {number} of the shape table has {shape!r} where a shape should be.")

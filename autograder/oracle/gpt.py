@@ -9,7 +9,7 @@ matrices), not as nn.Linear keeps them:
     ln_f.gain, ln_f.bias (d,)     head (d, V)
 
 ``how`` names, step by step, another way than the right one; an empty dict is the right model. The ways are listed in
-``mistakes.py``, so that this file is the only one that knows what they compute.
+``mistakes/``, so that this file is the only one that knows what they compute.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Weights = Mapping[str, Tensor]
 How = Mapping[str, str]
 RIGHT: How = {}
 EPS = 1e-5
-
+ZERO = torch.zeros(())
 
 NORM_AXES: dict[str, int | tuple[int, int]] = {"over time": -2, "over batch": 0, "over both": (-2, -1)}
 
@@ -40,25 +40,42 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, how: How = RIGHT) -> Tenso
     variance = centred.square().sum(axis, keepdim=True) / terms
     eps = {"eps 1": 1.0, "eps 1e-3": 1e-3, "eps 1e-6": 1e-6, "eps 1e-12": 1e-12}.get(way, EPS)
     spread = variance.sqrt() + eps if way == "eps outside" else (variance + eps).sqrt()
-    return gain * centred / spread + bias
+    if way == "by variance":
+        spread = variance + eps
+    return gain * (centred if way == "not divided" else centred / spread) + bias
 
 
 # --- attention --------------------------------------------------------------------------------------------------------
 
-SCALES: dict[str, Callable[[int, int, int], float]] = {
-    "": lambda d, d_head, T: 1 / math.sqrt(d_head),
-    "sqrt d": lambda d, d_head, T: 1 / math.sqrt(d),
-    "d_head": lambda d, d_head, T: 1 / d_head,
-    "times sqrt d_head": lambda d, d_head, T: math.sqrt(d_head),
-    "sqrt T": lambda d, d_head, T: 1 / math.sqrt(T),
-    "none": lambda d, d_head, T: 1.0,
+SCALES: dict[str, Callable[[int, int, int, int], float]] = {
+    "": lambda d, H, d_head, T: 1 / math.sqrt(d_head),
+    "sqrt d": lambda d, H, d_head, T: 1 / math.sqrt(d),
+    "d_head": lambda d, H, d_head, T: 1 / d_head,
+    "d": lambda d, H, d_head, T: 1 / d,
+    "times sqrt d_head": lambda d, H, d_head, T: math.sqrt(d_head),
+    "times d_head": lambda d, H, d_head, T: d_head,
+    "sqrt T": lambda d, H, d_head, T: 1 / math.sqrt(T),
+    "sqrt H": lambda d, H, d_head, T: 1 / math.sqrt(H),
+    "none": lambda d, H, d_head, T: 1.0,
+    "after": lambda d, H, d_head, T: 1.0,
+    "negative": lambda d, H, d_head, T: -1 / math.sqrt(d_head),
 }
+FUTURES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # where row t must not look at column s
+    "": lambda t, s: s > t,
+    "upside down": lambda t, s: s < t,
+    "inverted": lambda t, s: s <= t,
+    "one more": lambda t, s: s > t + 1,
+    "strict": lambda t, s: s >= t,
+    "diagonal only": lambda t, s: s != t,
+}
+FILLS = {"zero": 0.0, "-1": -1.0, "-5": -5.0, "-10": -10.0, "+1e9": 1e9}
+EMPTY = ("inverted", "strict")  # masks that leave a row nothing; what students then see comes from a finite fill
 AXES = {"": -1, "queries": -2, "heads": 1, "batch": 0}
 
 
 def projected(x: Tensor, w: Weights, name: str, how: How) -> Tensor:
     """(B, T, d) -> (B, H, T, d_head): queries, keys or values of all heads."""
-    made = torch.einsum("btd,hdk->bthk", x, w[name]) + w.get(f"{name}.bias", torch.zeros(()))
+    made = torch.einsum("btd,hdk->bthk", x, w[name]) + w.get(f"{name}.bias", ZERO)
     B, T, H, d_head = made.shape
     return made.reshape(B, H, T, d_head) if how.get("split") == "by view" else made.transpose(1, 2)
 
@@ -67,19 +84,24 @@ def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     """(B, T, d) -> (B, H, T, T): how much position t reads from each s <= t, per head."""
     T, d = x.shape[1:]
     q, k = projected(x, w, f"{at}.q", how), projected(x, w, f"{at}.{how.get('key', 'k')}", how)
-    scores = torch.einsum("bhtk,bhsk->bhts", q, k) * SCALES[how.get("scale", "")](d, q.shape[-1], T)  # (B, H, T, T)
-    t, s = torch.arange(T)[:, None], torch.arange(T)[None, :]
-    way, axis = how.get("mask", ""), AXES[how.get("softmax", "")]
+    H, d_head = q.shape[1], q.shape[-1]
+    scores = torch.einsum("bhtk,bhsk->bhts", q, k) * SCALES[how.get("scale", "")](d, H, d_head, T)  # (B, H, T, T)
+    way, softmax = how.get("mask", ""), how.get("softmax", "")
+    axis = AXES.get(softmax, -1)
     # On another axis whole columns are masked: what students then see come from a finite fill.
-    fill = -math.inf if axis == -1 or axis == -2 else -1e9
-    future = {"upside down": s < t, "one more": s > t + 1, "strict": s >= t}.get(way, s > t)  # (T, T)
+    fill = -math.inf if axis in (-1, -2) and way not in EMPTY else -1e9
+    future = FUTURES.get(way, FUTURES[""])(torch.arange(T)[:, None], torch.arange(T)[None, :])  # (T, T)
+    if softmax == "none":
+        return scores.masked_fill(future, 0.0)
     if way in ("none", "after"):
         hidden = scores
     elif way == "uniform":
         hidden = torch.zeros_like(scores).masked_fill(future, fill)
     else:
-        hidden = scores.masked_fill(future, {"zero": 0.0, "-10": -10.0}.get(way, fill))
+        hidden = scores.masked_fill(future, FILLS.get(way, fill))
     rows = torch.softmax(hidden, axis)
+    rows = torch.softmax(rows, axis) if softmax == "twice" else rows
+    rows = rows / math.sqrt(d_head) if how.get("scale") == "after" else rows
     return rows.masked_fill(future, 0.0) if way == "after" else rows
 
 
@@ -88,27 +110,37 @@ def attention(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     if how.get("over") == "batch":
         return attention(x.transpose(0, 1), w, at, {**how, "over": ""}).transpose(0, 1)
     value = projected(x, w, f"{at}.{how.get('value', 'v')}", how)
-    read = attention_rows(x, w, at, how) @ value  # (B, H, T, d_head)
+    rows = attention_rows(x, w, at, how)
+    read = (rows.mT if how.get("read") == "transposed" else rows) @ value  # (B, H, T, d_head)
     B, _, T, _ = read.shape
     joined = read.transpose(1, 2) if how.get("merge") != "without transpose" else read
     joined = joined.reshape(B, T, -1)  # (B, T, H d_head)
     if how.get("project") == "none":
         return joined
-    out = joined @ w[f"{at}.o"].reshape(joined.shape[-1], -1) + w.get(f"{at}.o.bias", torch.zeros(()))
+    way, matrix, bias = how.get("project", ""), w[f"{at}.o"].reshape(joined.shape[-1], -1), w.get(f"{at}.o.bias", ZERO)
+    out = joined @ matrix + bias
+    if way == "twice":
+        out = out @ matrix + bias
     if how.get("add") == "input":
         return x + out
-    return torch.relu(out) if how.get("project") == "relu" else out
+    return {"relu": torch.relu, "gelu": ACTIVATIONS[""]}.get(way, ACTIVATIONS["none"])(out)
 
 
 # --- MLP --------------------------------------------------------------------------------------------------------------
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "": lambda x: x * 0.5 * (1 + torch.erf(x / math.sqrt(2))),
+    "doubled": lambda x: ACTIVATIONS[""](ACTIVATIONS[""](x)),
     "gelu tanh": lambda x: 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
     "gelu sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
     "relu": torch.relu,
     "leaky relu": lambda x: torch.where(x > 0, x, 0.01 * x),
+    "relu squared": lambda x: torch.relu(x).square(),
+    "elu": lambda x: torch.where(x > 0, x, torch.expm1(x)),
     "silu": lambda x: x * torch.sigmoid(x),
+    "mish": lambda x: x * torch.tanh(torch.nn.functional.softplus(x)),
+    "softplus": lambda x: torch.nn.functional.softplus(x),
+    "softmax": lambda x: torch.softmax(x, -1),
     "tanh": torch.tanh,
     "sigmoid": torch.sigmoid,
     "none": lambda x: x,
@@ -118,13 +150,12 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 def mlp(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     """(..., d) -> (..., d): up to 4d, GELU, down again."""
     way = how.get("activation", "")
-    zero = torch.zeros(())
-    inside = x @ w[f"{at}.up"] + w.get(f"{at}.up.bias", zero)
-    if way == "after":
-        return ACTIVATIONS[""](inside @ w[f"{at}.down"] + w.get(f"{at}.down.bias", zero))
-    twice = ACTIVATIONS[""] if way == "twice" else ACTIVATIONS["none"]
-    inside = ACTIVATIONS["" if way == "twice" else way](inside)
-    out = twice(inside @ w[f"{at}.down"] + w.get(f"{at}.down.bias", zero))
+    outside = ("before", "after", "twice")  # a GELU that is not, or not only, between the two maps
+    gelu, same = ACTIVATIONS[""], ACTIVATIONS["none"]
+    between = gelu if way == "twice" else ACTIVATIONS["none" if way in outside else way]
+    given = gelu(x) if way == "before" else x
+    inside = between(given @ w[f"{at}.up"] + w.get(f"{at}.up.bias", ZERO))
+    out = (gelu if way in ("after", "twice") else same)(inside @ w[f"{at}.down"] + w.get(f"{at}.down.bias", ZERO))
     return x + out if how.get("add") == "input" else out
 
 
@@ -143,32 +174,26 @@ def composed(x: Tensor, w: Weights, at: str, attend: Part, think: Part, how: How
     if way == "post-norm":
         x = norm(1, x + attend(x))
         return norm(2, x + think(x))
-    if way == "residual around normed":
-        x = norm(1, x)
-        x = x + attend(x)
-        x = norm(2, x)
-        return x + think(x)
+    if way == "norm after sublayer":
+        x = x + norm(1, attend(x))
+        return x + norm(2, think(x))
     if way == "parallel":
         return x + attend(norm(1, x)) + think(norm(2, x))
     if way == "mlp first":
         x = x + think(norm(2, x))
         return x + attend(norm(1, x))
-    if way == "no norms":
-        x = x + attend(x)
-        return x + think(x)
-    if way == "first norm missing":
-        x = x + attend(x)
-        return x + think(norm(2, x))
-    if way == "second norm missing":
-        x = x + attend(norm(1, x))
-        return x + think(x)
-    second = 1 if way == "first norm twice" else 2
-    keep = 0 if way in ("no residual", "no first residual") else 1
-    between = keep * x + attend(norm(1, x))
-    added = think(norm(second, between))
-    if way in ("no residual", "no second residual"):
-        return added
-    return (x if way == "second from input" else between) + added
+    first, second = (think if way == "mlp twice" else attend), (attend if way == "attention twice" else think)
+    unread = {"no norms": (1, 2), "first norm missing": (1,), "second norm missing": (2,)}.get(way, ())
+    read = x if 1 in unread else norm(1, x)
+    keep = {"no residual": 0, "no first residual": 0, "first doubled": 2}.get(way, 1)
+    add = {"no attention": 0, "first subtracted": -1, "both subtracted": -1}.get(way, 1)
+    normed = way in ("residual around normed", "first residual around normed")
+    between = keep * (read if normed else x) + add * first(read)
+    read = between if 2 in unread else norm(1 if way == "first norm twice" else 2, between)
+    keep = {"no residual": 0, "no second residual": 0, "second doubled": 2}.get(way, 1)
+    add = {"no mlp": 0, "second subtracted": -1, "both subtracted": -1}.get(way, 1)
+    stream = read if way in ("residual around normed", "second residual around normed") else between
+    return keep * (x if way == "second from input" else stream) + add * second(read)
 
 
 def block(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
@@ -182,28 +207,43 @@ def block(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
 def stacked(idx: Tensor, w: Weights, blocks: list[Part], how: How = RIGHT) -> Tensor:
     """(B, T) -> (B, T, V): embeddings, the blocks one after the other, final LayerNorm, unembedding."""
     B, T = idx.shape
-    factor = math.sqrt(w["tok"].shape[1]) if how.get("embedding") == "times sqrt d" else 1
+    factor = {"times sqrt d": math.sqrt(w["tok"].shape[1]), "none": 0}.get(how.get("embedding", ""), 1)
     x = w["tok"][idx] * factor  # (B, T, d)
-    way = how.get("positions", "")
-    if way == "reversed":
-        x = x + w["pos"][:T].flip(0)
-    elif way == "from one":
-        x = x + w["pos"][1 : T + 1]
-    elif way == "by token":
-        x = x + w["pos"][idx.clamp(max=len(w["pos"]) - 1)]
-    elif way == "by row":
-        x = x + w["pos"][:B, None]
+    way, places = how.get("positions", ""), w["pos"]
+    if way == "multiplied":
+        x = x * places[:T]
     elif way != "none":
-        x = x + w["pos"][:T]
-    if how.get("final norm") == "first":
-        x = layer_norm(x, w["ln_f.gain"], w["ln_f.bias"], how)
+        x = (
+            x
+            + {
+                "subtracted": lambda: -places[:T],
+                "reversed": lambda: places[:T].flip(0),
+                "from one": lambda: places[1 : T + 1],
+                "from the end": lambda: places[-T:],
+                "of the first": lambda: places[0],
+                "of the last": lambda: places[T - 1],
+                "by token": lambda: places[idx.clamp(max=len(places) - 1)],
+                "by row": lambda: places[:B, None],
+            }.get(way, lambda: places[:T])()
+        )
+    final = how.get("final norm", "")
+
+    def norm(x: Tensor) -> Tensor:
+        return layer_norm(x, w["ln_f.gain"], w["ln_f.bias"], how)
+
+    x = norm(x) if final in ("first", "both") else x
     way, first = how.get("stack", ""), x
-    for part in blocks[:-1] if way == "last block missing" else blocks:
+    for part in {"last block missing": blocks[:-1], "no block": []}.get(way, blocks):
         x = x + part(x) if way == "extra residual" else part(first if way == "from the embeddings" else x)
-    if how.get("final norm") not in ("none", "first"):
-        x = layer_norm(x, w["ln_f.gain"], w["ln_f.bias"], how)
-    logits = x @ w["head"] + w.get("head.bias", torch.zeros(()))
-    return torch.softmax(logits, -1) if how.get("logits") == "softmax" else logits
+        x = norm(x) if final == "in the loop" else x
+    x = norm(x) if final in ("", "both") else x
+    way = how.get("logits", "")
+    logits = x @ (w["tok"].T if way == "of the embedding" else w["head"]) + w.get("head.bias", ZERO)
+    return {
+        "softmax": lambda: torch.softmax(logits, -1),
+        "log softmax": lambda: torch.log_softmax(logits, -1),
+        "divided": lambda: logits / math.sqrt(x.shape[-1]),
+    }.get(way, lambda: logits)()
 
 
 def gpt(idx: Tensor, w: Weights, how: How = RIGHT) -> Tensor:

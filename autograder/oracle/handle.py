@@ -13,11 +13,26 @@ from autograder.sandbox.process import Died, Process, RaisedRemotely, SandboxErr
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Under which of ``align``'s readings, for how many heads, and with which mistakes the oracle agrees."""
+    """With which mistakes the oracle agrees, under which of ``align``'s readings, for how many heads or blocks."""
 
     mistakes: tuple[str, ...]
     reading: int
-    heads: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All cheapest explanations of what a class computes: one without mistakes where it is right, or none at all.
+
+    ``gap`` is how far the outputs are from the right ones, relative to the largest, under the reading of the tensors
+    where they are nearest (None where they cannot be compared); ``position`` the first that is off; ``alone`` whether
+    sequences of one token come out right.
+    """
+
+    matches: tuple[Match, ...]
+    gap: float | None = None
+    position: int = -1
+    alone: bool = False
 
 
 CPU = 60.0  # s: a guard against the grader's own mistakes
@@ -48,8 +63,8 @@ class Oracle:
         sizes: Mapping[str, int],
         probes: Mapping[str, np.ndarray],
         tolerance: float,
-    ) -> Match | None:
-        """With which known mistakes the oracle's ``component`` computes ``cases``; None where with none.
+    ) -> Comparison:
+        """With which known mistakes the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
 
         ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
         largest entry.
@@ -65,9 +80,8 @@ class Oracle:
                 "tolerance": tolerance,
             },
         )
-        if answer["mistakes"] is None:
-            return None
-        return Match(tuple(answer["mistakes"]), answer["reading"], answer["heads"])
+        matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"]) for m in answer["matches"])
+        return Comparison(matches, *(answer["nearest"] or ()))
 
     def gradients(
         self,

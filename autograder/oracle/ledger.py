@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -34,137 +35,240 @@ def rule_of_thumb(dims: Dims) -> tuple[int, int, int]:
     return rule, blocks, blocks - rule
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A known reason for a wrong count: its name, its term in the handout's letters, and a sentence.
+# --- a difference in the handout's letters ----------------------------------------------------------------------------
 
-    ``part`` is the one of PARTS, inside the blocks, that then has another count; empty where none has.
+TERMS: dict[str, Callable[[Dims], int]] = {
+    "1": lambda n: 1,
+    "d": lambda n: n.d,
+    "V": lambda n: n.V,
+    "L": lambda n: n.L,
+    "H": lambda n: n.H,
+    "T_max": lambda n: n.T_max,
+    "dL": lambda n: n.d * n.L,
+    "HL": lambda n: n.H * n.L,
+    "Vd": lambda n: n.V * n.d,
+    "T_max d": lambda n: n.T_max * n.d,
+    "d^2": lambda n: n.d**2,
+    "d^2 L": lambda n: n.d**2 * n.L,
+    "d^2 L/H": lambda n: n.d * (n.d // n.H) * n.L,
+    "d^2 LH": lambda n: n.d**2 * n.L * n.H,
+    "T_max^2 L": lambda n: n.T_max**2 * n.L,
+    "T_max^2 LH": lambda n: n.T_max**2 * n.L * n.H,
+    "(8d^2 + 5d)": lambda n: 8 * n.d**2 + 5 * n.d,
+    "(8d^2 + 5d)L": lambda n: (8 * n.d**2 + 5 * n.d) * n.L,
+    "(12d^2 + 10d)": lambda n: 12 * n.d**2 + 10 * n.d,
+    "(12d^2 + 10d)L": lambda n: (12 * n.d**2 + 10 * n.d) * n.L,
+}
+LARGEST = 64  # factor of a term
+
+
+def letters(deltas: Sequence[tuple[Dims, int]]) -> str:
+    """One or two terms that give exactly these differences at all these sizes; "" where none do."""
+    sizes = [dims for dims, _ in deltas]
+    wanted = [delta for _, delta in deltas]
+    columns = {name: [term(dims) for dims in sizes] for name, term in TERMS.items()}
+    if not any(wanted):
+        return ""
+    for name, column in columns.items():
+        factor = wanted[0] // column[0]
+        if [factor * value for value in column] == wanted and abs(factor) <= LARGEST:
+            return _term(factor, name)
+    for (one, a), (two, b) in itertools.combinations(columns.items(), 2):
+        determinant = a[0] * b[1] - a[1] * b[0]
+        if determinant:
+            x, y = wanted[0] * b[1] - wanted[1] * b[0], a[0] * wanted[1] - a[1] * wanted[0]
+            if not x % determinant and not y % determinant:
+                x, y = x // determinant, y // determinant
+                fits = all(x * p + y * q == delta for p, q, delta in zip(a, b, wanted, strict=True))
+                if fits and max(abs(x), abs(y)) <= LARGEST:
+                    larger_first = sorted([(x, one, x * a[0]), (y, two, y * b[0])], key=lambda term: -abs(term[2]))
+                    return _sum(*larger_first[0][:2], *larger_first[1][:2])
+    return ""
+
+
+def _term(factor: int, name: str) -> str:
+    sign, size = "+" if factor > 0 else "-", abs(factor)
+    if name == "1":
+        return f"{sign}{size}"
+    return f"{sign}{size if size > 1 else ''}{' ' * (size > 1 and name[0] == 'T')}{name}"
+
+
+def _sum(x: int, one: str, y: int, two: str) -> str:
+    if x == -y and one == f"{two}L":
+        return f"{_term(x, two)}(L - 1)"
+    second = _term(y, two)
+    return f"{_term(x, one)} {second[0]} {second[1:]}"
+
+
+# --- causes -----------------------------------------------------------------------------------------------------------
+
+OUTSIDE = "outside the blocks"
+Shapes = list[tuple[str, tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a student's model holds at one size: how many parameters by part, in one block, and which tensors.
+
+    The parts are "attention", "mlp" and "block_norms", over L blocks, and OUTSIDE, which is what is left of the model.
     """
 
+    dims: Dims
+    parts: dict[str, int]
+    block: int
+    tensors: dict[str, Shapes]  # of one block, and OUTSIDE
+
+    def delta(self, part: str) -> int:
+        """By how much a part is off."""
+        return self.parts[part] - expected(self.dims)[part]
+
+
+def expected(n: Dims) -> dict[str, int]:
+    """How many parameters the right model has in each part of ``Counted``."""
+    own = parts(n.V, n.T_max, n.d, n.L)
+    inside = {name: own[name] for name in ("attention", "mlp", "block_norms")}
+    return inside | {OUTSIDE: own["embeddings"] + own["final"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A mistake (its name in ``mistakes``) that leaves ``part`` off by ``delta``, in a model with such tensors."""
+
     name: str
-    term: str
-    delta: Callable[[Dims], int]
-    sentence: str
-    part: str = ""
+    part: str
+    delta: Callable[[Counted], int]
+    shown: Callable[[Counted], bool] = lambda c: True
 
 
-# Deltas collide (-512 is dL for two different biases), so a cause counts only if it fits at every size seen, and all
-# that still fit are shown. Measured on student models; the letters are those of the handout.
+def _matrices(c: Counted, part: str) -> list[tuple[int, ...]]:
+    return [shape for _, shape in c.tensors[part] if len(shape) > 1]
+
+
+def _holders(c: Counted) -> set[str]:
+    """The norms that hold a block's vectors, by name."""
+    return {name.rpartition(".")[0] for name, _ in c.tensors["block_norms"]}
+
+
+def _named(c: Counted, part: str, word: str) -> bool:
+    return any(word in name for name, _ in c.tensors[part])
+
+
+def _has(c: Counted, rows: int) -> bool:
+    return any(rows in shape and c.dims.d in shape for shape in _matrices(c, OUTSIDE))
+
+
+def _other_width(c: Counted) -> bool:
+    d, shapes = c.dims.d, _matrices(c, "mlp")
+    sizes = {size for shape in shapes for size in shape} - {d}
+    return bool(shapes) and all(d in shape for shape in shapes) and 4 * d not in sizes
+
+
+# Deltas collide, so a cause counts only if it fits at every size seen and its tensors are there.
 CAUSES: tuple[Cause, ...] = (
-    Cause("head_bias", "+V", lambda n: n.V, "the unembedding has a bias; it is an nn.Linear(d, V, bias=False)"),
+    Cause("attention_proj_bias_missing", "attention", lambda c: -c.dims.d * c.dims.L),
+    Cause("projection_missing", "attention", lambda c: -(c.dims.d**2 + c.dims.d) * c.dims.L),
+    Cause("qkv_biases", "attention", lambda c: 3 * c.dims.d * c.dims.L),
+    Cause("qkv_biases", "attention", lambda c: 2 * c.dims.d * c.dims.L),
+    Cause("qkv_biases", "attention", lambda c: c.dims.d * c.dims.L),
     Cause(
-        "attention_proj_bias_missing",
-        "-dL",
-        lambda n: -n.d * n.L,
-        "the output projection of the attention has no bias",
+        "projections_doubled",
         "attention",
-    ),
-    Cause("mlp_down_bias_missing", "-dL", lambda n: -n.d * n.L, "the second Linear of the MLP has no bias", "mlp"),
-    Cause("mlp_up_bias_missing", "-4dL", lambda n: -4 * n.d * n.L, "the first Linear of the MLP has no bias", "mlp"),
-    Cause("mlp_biases_missing", "-5dL", lambda n: -5 * n.d * n.L, "neither Linear of the MLP has a bias", "mlp"),
-    Cause(
-        "qkv_biases",
-        "+3dL",
-        lambda n: 3 * n.d * n.L,
-        "query, key and value have biases (nn.MultiheadAttention has them too); in this course they have none",
-        "attention",
-    ),
-    Cause("block_norms_missing", "-4dL", lambda n: -4 * n.d * n.L, "the blocks have no LayerNorms", "block_norms"),
-    Cause(
-        "one_norm_per_block",
-        "-2dL",
-        lambda n: -2 * n.d * n.L,
-        "each block has, or shares, one LayerNorm where it needs two",
-        "block_norms",
-    ),
-    Cause(
-        "norm_biases_missing",
-        "-(2L+1)d",
-        lambda n: -(2 * n.L + 1) * n.d,
-        "the LayerNorms have a gain but no bias",
-        "block_norms",
-    ),
-    Cause(
-        "norms_without_affine",
-        "-(4L+2)d",
-        lambda n: -(4 * n.L + 2) * n.d,
-        "the LayerNorms have neither gain nor bias",
-        "block_norms",
-    ),
-    Cause("final_norm_missing", "-2d", lambda n: -2 * n.d, "the final LayerNorm is missing"),
-    Cause("positions_missing", "-T_max d", lambda n: -n.T_max * n.d, "there is no table of positions"),
-    Cause("position_row_missing", "-d", lambda n: -n.d, "the table of positions has one row too few"),
-    Cause(
-        "embedding_missing",
-        "-Vd",
-        lambda n: -n.V * n.d,
-        "one of the two V x d matrices is missing, or the token embedding and the unembedding are the same one",
+        lambda c: 3 * (c.dims.d**2 + c.dims.d) * c.dims.L,
+        lambda c: _named(c, "attention", "in_proj"),
     ),
     Cause(
         "heads_shared",
-        "-3d(d - d/H)L",
-        lambda n: -3 * n.d * (n.d - n.d // n.H) * n.L,
-        "all heads of a block are the same Head object; each needs its own",
         "attention",
+        lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
+        lambda c: len(_matrices(c, "attention")) <= 4,  # one head's, and the projection
     ),
     Cause(
         "heads_small",
-        "-3d(d - d/H)L",
-        lambda n: -3 * n.d * (n.d - n.d // n.H) * n.L,
-        "each head's matrices are d_head x d_head; they should take all d features, d x d_head",
         "attention",
+        lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
+        lambda c: len(_matrices(c, "attention")) > 4,
     ),
     Cause(
-        "heads_not_registered",
-        "-3d^2 L",
-        lambda n: -3 * n.d * n.d * n.L,
-        "the heads are not among the parameters: a Python list hides them from nn.Module, nn.ModuleList does not",
+        "heads_small",
         "attention",
+        lambda c: -3 * (c.dims.d**2 - (c.dims.d // c.dims.H) ** 2) * c.dims.L,
     ),
     Cause(
-        "heads_full_size",
-        "+(3d^2 + d^2)(H-1)L",
-        lambda n: 4 * n.d * n.d * (n.H - 1) * n.L,
-        "each head has the full width d instead of d // H",
+        "heads_share_keys_values",
         "attention",
+        lambda c: -2 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
     ),
     Cause(
-        "mlp_width_2d",
-        "-(4d^2 + 2d)L",
-        lambda n: -(4 * n.d**2 + 2 * n.d) * n.L,
-        "the MLP is 2d wide inside instead of 4d",
-        "mlp",
+        "heads_share_keys_values",
+        "attention",
+        lambda c: -c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
+    ),
+    Cause("heads_not_registered", "attention", lambda c: -3 * c.dims.d**2 * c.dims.L),
+    Cause("heads_full_size", "attention", lambda c: 4 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
+    Cause("heads_full_size", "attention", lambda c: 3 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
+    Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.L),
+    Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.H * c.dims.L),
+    Cause("mlp_up_bias_missing", "mlp", lambda c: -4 * c.dims.d * c.dims.L),
+    Cause("mlp_down_bias_missing", "mlp", lambda c: -c.dims.d * c.dims.L),
+    Cause("mlp_biases_missing", "mlp", lambda c: -5 * c.dims.d * c.dims.L),
+    Cause("mlp_width", "mlp", lambda c: c.delta("mlp"), _other_width),
+    Cause("norm_without_affine", "block_norms", lambda c: -4 * c.dims.d * c.dims.L),
+    Cause("block_norms_missing", "block_norms", lambda c: -4 * c.dims.d * c.dims.L),
+    Cause("norm_shared", "block_norms", lambda c: -2 * c.dims.d * c.dims.L, lambda c: len(_holders(c)) == 1),
+    Cause(
+        "norm_bias_missing",
+        "block_norms",
+        lambda c: -2 * c.dims.d * c.dims.L,
+        lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "bias"),
     ),
     Cause(
-        "mlp_width_d",
-        "-(6d^2 + 3d)L",
-        lambda n: -(6 * n.d**2 + 3 * n.d) * n.L,
-        "the MLP is d wide inside instead of 4d",
-        "mlp",
+        "norm_rms",
+        "block_norms",
+        lambda c: -2 * c.dims.d * c.dims.L,
+        lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "bias"),
     ),
     Cause(
-        "mlp_shared",
-        "-(8d^2 + 5d)(L-1)",
-        lambda n: -(8 * n.d**2 + 5 * n.d) * (n.L - 1),
-        "all blocks share one MLP object",
+        "norm_gain_missing",
+        "block_norms",
+        lambda c: -2 * c.dims.d * c.dims.L,
+        lambda c: len(_holders(c)) == 2 and _named(c, "block_norms", "bias"),
     ),
+    Cause("head_bias", OUTSIDE, lambda c: c.dims.V),
+    Cause("final_norm_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has(c, c.dims.V)),
+    Cause("norm_without_affine", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: not c.tensors["block_norms"]),
+    Cause("vocabulary_row_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has(c, c.dims.V - 1)),
+    Cause("position_row_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max - 1)),
+    Cause("norm_bias_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
+    Cause("norm_rms", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
+    Cause("position_row_extra", OUTSIDE, lambda c: c.dims.d, lambda c: _has(c, c.dims.T_max + 1)),
+    Cause("positions_missing", OUTSIDE, lambda c: -c.dims.T_max * c.dims.d),
+    Cause("embedding_missing", OUTSIDE, lambda c: -c.dims.V * c.dims.d),
     Cause(
-        "blocks_shared",
-        "-(12d^2 + 10d)(L-1)",
-        lambda n: -(12 * n.d**2 + 10 * n.d) * (n.L - 1),
-        "all blocks are the same Block object; each needs its own",
+        "positions_per_row",
+        OUTSIDE,
+        lambda c: c.delta(OUTSIDE),
+        lambda c: any(len(shape) > 2 and shape[-2:] == (c.dims.T_max, c.dims.d) for shape in _matrices(c, OUTSIDE)),
     ),
-    Cause(
-        "blocks_not_registered",
-        "-(12d^2 + 10d)L",
-        lambda n: -(12 * n.d**2 + 10 * n.d) * n.L,
-        "the blocks are not among the parameters: a Python list hides them from nn.Module, nn.ModuleList does not",
-    ),
-    Cause("block_too_few", "-(12d^2 + 10d)", lambda n: -(12 * n.d**2 + 10 * n.d), "there is one block too few"),
-    Cause("block_too_many", "+(12d^2 + 10d)", lambda n: 12 * n.d**2 + 10 * n.d, "there is one block too many"),
+    Cause("mlp_shared", OUTSIDE, lambda c: -c.parts["mlp"] // c.dims.L * (c.dims.L - 1)),
+    Cause("blocks_shared", OUTSIDE, lambda c: -c.block * (c.dims.L - 1)),
+    Cause("blocks_not_registered", OUTSIDE, lambda c: -c.block * c.dims.L),
+    Cause("blocks_wrong_number", OUTSIDE, lambda c: -c.block),
+    Cause("blocks_wrong_number", OUTSIDE, lambda c: c.block),
 )
 
 
-def explain(counts: Sequence[tuple[Dims, int]]) -> list[Cause]:
-    """The causes that give exactly the counted totals at every one of ``counts``."""
-    return [cause for cause in CAUSES if all(count - total(dims) == cause.delta(dims) for dims, count in counts)]
+def explain(counted: Sequence[Counted]) -> dict[str, list[str]]:
+    """For each part that is off, the mistakes that leave exactly these numbers and tensors at every size."""
+    wrong = [part for part in expected(counted[0].dims) if any(c.delta(part) for c in counted)]
+    return {
+        part: list(
+            dict.fromkeys(
+                cause.name
+                for cause in CAUSES
+                if cause.part == part
+                and all(cause.delta(c) == c.delta(part) for c in counted)
+                and all(map(cause.shown, counted))
+            )
+        )
+        for part in wrong
+    }

@@ -57,6 +57,8 @@ class Remote:
     name: str
     kinds: tuple[str, ...]
     frames: tuple[tuple[str, int, str, str], ...]  # file, line, function, source line; the innermost last
+    near: str = ""  # a name that there is, near the one that there is not
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()  # of the tensors that the innermost line names
 
 
 class RaisedRemotely(Exception):
@@ -314,7 +316,9 @@ def described(raised: Any) -> Remote:
     try:
         frames = tuple((str(file), int(line), str(where), str(text)) for file, line, where, text in raised["frames"])
         kinds = tuple(map(str, raised["kinds"]))
-        return Remote(str(raised["type"]), str(raised["text"]), str(raised["name"]), kinds, frames)
+        shapes = tuple((str(name), tuple(int(size) for size in shape)) for name, shape in raised["shapes"])
+        kind, text, name, near = (str(raised[key]) for key in ("type", "text", "name", "near"))
+        return Remote(kind, text, name, kinds, frames, near, shapes)
     except (KeyError, IndexError, TypeError, ValueError, OverflowError):
         return Remote("Exception", "", "", (), ())
 

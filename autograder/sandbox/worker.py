@@ -7,12 +7,15 @@ the trusted side checks or merely shows.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import inspect
 import linecache
 import os
 import random
+import re
 import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -276,18 +279,43 @@ def _as_array(value: Any) -> np.ndarray | None:
     return array
 
 
+def _around(frame: FrameType, line: str, error: BaseException) -> tuple[str, list[tuple[str, list[int]]]]:
+    """What an exception's text leaves out: a name near the missing one, and the shapes of the tensors on the line."""
+    known, near, shapes = frame.f_locals, "", list[tuple[str, list[int]]]()
+    own: Any = known.get("self")
+    with contextlib.suppress(Exception):
+        for name in dict.fromkeys(re.findall(r"[A-Za-z_][\w.]*", line)):
+            path, *parts = name.split(".")
+            value = known.get(path)
+            while parts and not isinstance(value, torch.Tensor):
+                path, value = f"{path}.{parts[0]}", getattr(value, parts.pop(0), None)
+            if isinstance(value, torch.Tensor) and (path, list(value.shape)) not in shapes:
+                shapes.append((path, list(value.shape)))
+    with contextlib.suppress(Exception):
+        names: set[str] = set()
+        wanted = ""
+        if isinstance(error, NameError):
+            names, wanted = {*known, *frame.f_globals}, str(error.name)
+        elif isinstance(error, AttributeError):
+            names, wanted = {*vars(own), *own._modules, *own._parameters, *own._buffers}, str(error).split("'")[3]
+        near = next(iter(difflib.get_close_matches(wanted, sorted(map(str, names - {wanted})), 1)), "")
+    return near, shapes
+
+
 def _describe(error: BaseException, operations: Any) -> dict[str, Any]:
     """An exception as data: only the student's own lines, the innermost last."""
     finder = getattr(operations, "finder", None)
     own = finder.places if isinstance(finder, source.Finder) else ()
-    frames = []
-    trace = error.__traceback__
+    frames: list[tuple[str, int, str, str]] = []
+    trace, innermost = error.__traceback__, None
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename in own:
             text = linecache.getline(code.co_filename, trace.tb_lineno).strip()
             frames.append((code.co_filename, trace.tb_lineno, getattr(code, "co_qualname", code.co_name), text))
+            innermost = trace.tb_frame
         trace = trace.tb_next
+    near, shapes = _around(innermost, frames[-1][3], error) if innermost is not None else ("", [])
     if isinstance(error, SyntaxError) and error.filename is not None and error.filename in own:
         frames.append((error.filename, error.lineno or 0, "", (error.text or "").strip()))
     try:
@@ -300,5 +328,7 @@ def _describe(error: BaseException, operations: Any) -> dict[str, Any]:
         "text": str(text),
         "name": name if isinstance(name, str) else "",
         "frames": frames[-MAX_FRAMES:],
+        "near": near,
+        "shapes": shapes,
         "kinds": [kind.__name__ for kind in type(error).__mro__[:8]],
     }

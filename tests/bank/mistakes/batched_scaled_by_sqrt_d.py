@@ -2,6 +2,7 @@
 # about = "the batched version divides by sqrt(d) where the loop divides by sqrt(d_head)"
 # facts = "bonus, M01"
 # extends = "reference"
+# also = ["scale_sqrt_d"]
 # [bonus]
 # "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "failed"

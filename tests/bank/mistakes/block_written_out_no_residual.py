@@ -2,6 +2,7 @@
 # about = "Block keeps all its weights itself, and the attention replaces x instead of adding to it"
 # facts = "M43"
 # extends = "variants/block_written_out"
+# names = ["block_no_first_residual"]
 # [loses]
 # "block.composition" = "failed"
 # "block.identity" = "failed"

@@ -2,6 +2,7 @@
 # about = "Block keeps all its weights itself, and its MLP reads what went in, not what the attention added to"
 # facts = "M45"
 # extends = "variants/block_written_out"
+# names = ["block_parallel"]
 # [loses]
 # "block.composition" = "failed"
 # ///

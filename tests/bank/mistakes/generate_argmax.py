@@ -2,6 +2,7 @@
 # about = "takes the most likely token instead of sampling"
 # facts = "M77"
 # extends = "reference"
+# also = ["generate_argmax"]
 # [loses]
 # "generation.sampling" = "failed"
 # [bonus]

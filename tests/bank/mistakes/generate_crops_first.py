@@ -2,6 +2,7 @@
 # about = "the context is cropped to the first T_max tokens"
 # facts = "M74"
 # extends = "reference"
+# also = ["generate_crops_first"]
 # [loses]
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"

@@ -2,6 +2,7 @@
 # about = "reads the logits at position 0 instead of the last"
 # facts = "M80"
 # extends = "reference"
+# also = ["generate_first_position"]
 # [loses]
 # "generation.contract" = "failed"
 # "generation.crop" = "failed"

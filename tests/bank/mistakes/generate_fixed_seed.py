@@ -2,6 +2,7 @@
 # about = "torch.manual_seed inside generate: every call gives the same continuation"
 # facts = "own"
 # extends = "reference"
+# also = ["generate_fixed_seed"]
 # [loses]
 # "generation.sampling" = "failed"
 # [bonus]

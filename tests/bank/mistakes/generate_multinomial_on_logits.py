@@ -2,6 +2,7 @@
 # about = "torch.multinomial is given the logits themselves"
 # facts = "M80"
 # extends = "reference"
+# also = ["generate_from_logits"]
 # [loses]
 # "generation.contract" = "failed"
 # "generation.crop" = "failed"

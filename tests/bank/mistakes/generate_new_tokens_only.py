@@ -2,6 +2,7 @@
 # about = "returns the new tokens without the prompt"
 # facts = "M80"
 # extends = "reference"
+# also = ["generate_new_tokens_only"]
 # [loses]
 # "generation.contract" = "failed"
 # "generation.crop" = "failed"

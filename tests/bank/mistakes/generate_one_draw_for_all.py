@@ -2,6 +2,7 @@
 # about = "one token is drawn, and every row of the batch gets it"
 # facts = "M80"
 # extends = "reference"
+# also = ["generate_one_draw"]
 # [loses]
 # "generation.contract" = "failed"
 # "generation.crop" = "failed"

@@ -2,6 +2,7 @@
 # about = "range(max_new_tokens + 1)"
 # facts = "own"
 # extends = "reference"
+# also = ["generate_wrong_number"]
 # [loses]
 # "generation.contract" = "failed"
 # "generation.crop" = "failed"

@@ -2,6 +2,7 @@
 # about = "idx itself is cropped, so the beginning of the sequence is lost"
 # facts = "M75"
 # extends = "reference"
+# also = ["generate_overwrites_idx"]
 # [loses]
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"

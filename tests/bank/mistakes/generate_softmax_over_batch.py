@@ -2,6 +2,7 @@
 # about = "softmax over dim 0: for one sequence every token has probability 1"
 # facts = "M78"
 # extends = "reference"
+# also = ["generate_uniform"]
 # [loses]
 # "generation.contract" = "failed"
 # "generation.crop" = "failed"

@@ -2,6 +2,7 @@
 # about = "generation stops when the context is full"
 # facts = "M76"
 # extends = "reference"
+# also = ["generate_stops_at_T_max"]
 # [loses]
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"

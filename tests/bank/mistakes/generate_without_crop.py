@@ -2,6 +2,7 @@
 # about = "no cropping: the position table ends at T_max"
 # facts = "M76, handout"
 # extends = "reference"
+# also = ["generate_without_crop"]
 # [loses]
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"

@@ -2,7 +2,8 @@
 # about = "no final LayerNorm: the unembedding reads the raw stream, the first loss is about 4.51"
 # facts = "M62"
 # extends = "reference"
-# names = ["final_norm_unused"]
+# names = ["final_norm_missing"]
+# also = ["shapes_row_missing"]
 # [loses]
 # "model.composition" = "partial"
 # "parameters.total" = "failed"

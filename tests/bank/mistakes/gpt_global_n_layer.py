@@ -3,6 +3,7 @@
 # facts = "M72"
 # extends = "reference"
 # names = ["blocks_wrong_number"]
+# also = ["sizes_fixed", "scaling_fixed"]
 # [loses]
 # "model.composition" = "partial"
 # "parameters.other_sizes" = "failed"

@@ -2,6 +2,7 @@
 # about = "without targets only the logits of the last position are returned"
 # facts = "M65"
 # extends = "reference"
+# names = ["logits_of_last_position"]
 # [loses]
 # "model.composition" = "failed"
 # "model.loss" = "failed"

@@ -2,6 +2,7 @@
 # about = "the loss is computed from detached logits"
 # facts = "own"
 # extends = "reference"
+# names = ["loss_detached"]
 # [loses]
 # "model.gradients" = "failed"
 # "model.training" = "failed"

@@ -2,6 +2,7 @@
 # about = "the loss is that of the last position only"
 # facts = "own"
 # extends = "reference"
+# names = ["loss_of_last_position"]
 # [loses]
 # "model.loss" = "failed"
 # "model.training" = "failed"

@@ -2,6 +2,7 @@
 # about = "the loss is the sum over all positions"
 # facts = "own"
 # extends = "reference"
+# names = ["loss_summed"]
 # [loses]
 # "model.loss" = "failed"
 # ///

@@ -2,6 +2,7 @@
 # about = "one MLP is handed to all blocks"
 # facts = "M53"
 # extends = "reference"
+# also = ["mlp_shared"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

@@ -3,6 +3,7 @@
 # facts = "M56"
 # extends = "reference"
 # names = ["positions_by_row"]
+# also = ["past_the_table"]
 # [loses]
 # "model.composition" = "partial"
 # "generation.sampling" = "failed"

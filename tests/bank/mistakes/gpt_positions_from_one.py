@@ -3,6 +3,7 @@
 # facts = "own"
 # extends = "reference"
 # names = ["positions_from_one"]
+# also = ["position_row_extra"]
 # [loses]
 # "model.composition" = "partial"
 # "parameters.total" = "failed"

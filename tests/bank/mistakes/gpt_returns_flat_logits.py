@@ -2,6 +2,7 @@
 # about = "with targets the logits come back as (B*T, V)"
 # facts = "M66"
 # extends = "reference"
+# names = ["logits_flat"]
 # [loses]
 # "model.loss" = "partial"
 # ///

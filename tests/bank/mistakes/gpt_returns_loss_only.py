@@ -2,6 +2,7 @@
 # about = "with targets only the loss is returned"
 # facts = "M66"
 # extends = "reference"
+# names = ["logits_not_returned"]
 # [loses]
 # "model.loss" = "failed"
 # ///

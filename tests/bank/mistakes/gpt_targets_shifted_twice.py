@@ -2,6 +2,7 @@
 # about = "the targets, shifted already, are shifted once more"
 # facts = "own"
 # extends = "reference"
+# names = ["targets_shifted_twice"]
 # [loses]
 # "model.loss" = "failed"
 # "model.training" = "failed"

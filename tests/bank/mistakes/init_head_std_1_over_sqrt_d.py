@@ -2,6 +2,7 @@
 # about = "the unembedding starts with std 1/sqrt(d): the first loss is 4.65"
 # facts = "section 4"
 # extends = "reference"
+# also = ["head_starts_wide"]
 # [loses]
 # "initial_loss.window" = "failed"
 # [bonus]

@@ -2,6 +2,7 @@
 # about = "initialised with std 0.2 instead of 0.02: the first loss is near 6.7"
 # facts = "section 4"
 # extends = "reference"
+# also = ["head_starts_wide"]
 # [loses]
 # "initial_loss.window" = "failed"
 # [bonus]

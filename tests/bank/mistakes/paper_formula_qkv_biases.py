@@ -3,6 +3,7 @@
 # facts = "section 4"
 # extends = "reference"
 # extends_paper = true
+# also = ["formula_biases_added"]
 # [loses]
 # "parameters.formula" = "failed"
 # ///

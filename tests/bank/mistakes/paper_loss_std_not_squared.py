@@ -3,6 +3,7 @@
 # facts = "section 4"
 # extends = "reference"
 # extends_paper = true
+# also = ["expected_loss_deviation"]
 # [loses]
 # "paper.expected_loss" = "failed"
 # [bonus]

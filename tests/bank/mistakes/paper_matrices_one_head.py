@@ -3,6 +3,7 @@
 # facts = "section 4"
 # extends = "reference"
 # extends_paper = true
+# also = ["matrices_of_one_head"]
 # [loses]
 # "paper.block_matrices" = "failed"
 # [bonus]

@@ -3,6 +3,7 @@
 # facts = "section 4"
 # extends = "reference"
 # extends_paper = true
+# unnamed = "two slips at once: one matrix too many and one too few"
 # [loses]
 # "paper.block_matrices" = "failed"
 # [bonus]

@@ -3,6 +3,7 @@
 # facts = "section 4"
 # extends = "reference"
 # extends_paper = true
+# also = ["geometry_unbiased"]
 # [loses]
 # "paper.layer_norm" = "failed"
 # [bonus]

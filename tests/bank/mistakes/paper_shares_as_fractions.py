@@ -3,6 +3,7 @@
 # facts = "section 4"
 # extends = "reference"
 # extends_paper = true
+# also = ["shares_as_fractions"]
 # [loses]
 # "parameters.shares" = "failed"
 # [bonus]

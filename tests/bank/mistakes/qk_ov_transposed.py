@@ -2,6 +2,7 @@
 # about = "QK is W_K W_Q^T: who looks and who is seen change places"
 # facts = "bonus"
 # extends = "reference"
+# also = ["products_transposed"]
 # [bonus]
 # "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "passed"

@@ -2,6 +2,7 @@
 # about = "OV takes d_head rows of proj.weight instead of its columns"
 # facts = "bonus"
 # extends = "reference"
+# also = ["products_of_wrong_rows"]
 # [bonus]
 # "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "passed"

@@ -2,6 +2,7 @@
 # about = "only attention's projection is scaled, the MLP's is not"
 # facts = "M73"
 # extends = "reference"
+# also = ["scaling_mlp_missing"]
 # [loses]
 # "initial_loss.residual_scaling" = "partial"
 # [bonus]

@@ -2,6 +2,7 @@
 # about = "the projections are scaled, and then everything is initialised again"
 # facts = "M73"
 # extends = "reference"
+# also = ["scaling_missing"]
 # [loses]
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]

@@ -2,6 +2,7 @@
 # about = "the biases of the two projections are scaled, not their weights"
 # facts = "M73"
 # extends = "reference"
+# also = ["scaling_of_biases"]
 # [loses]
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]

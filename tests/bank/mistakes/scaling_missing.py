@@ -2,6 +2,7 @@
 # about = "the residual projections are not scaled"
 # facts = "M73"
 # extends = "reference"
+# also = ["scaling_missing"]
 # [loses]
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]

@@ -2,6 +2,7 @@
 # about = "scaled by 1/sqrt(L): each block is counted as one write into the stream"
 # facts = "M73"
 # extends = "reference"
+# also = ["scaling_sqrt_L"]
 # [loses]
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]

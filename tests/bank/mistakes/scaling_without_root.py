@@ -2,6 +2,7 @@
 # about = "scaled by 1/(2L)"
 # facts = "M73"
 # extends = "reference"
+# also = ["scaling_without_root"]
 # [loses]
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]

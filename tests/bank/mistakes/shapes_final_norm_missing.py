@@ -2,6 +2,7 @@
 # about = "the table has no row for the final LayerNorm"
 # facts = "5.4 (4)"
 # extends = "reference"
+# also = ["shapes_row_missing"]
 # [loses]
 # "shapes.course" = "failed"
 # "shapes.other_sizes" = "failed"

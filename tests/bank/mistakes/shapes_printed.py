@@ -2,6 +2,7 @@
 # about = "the table is printed, not returned"
 # facts = "5.4 (4)"
 # extends = "reference"
+# also = ["shapes_printed"]
 # [loses]
 # "shapes.course" = "failed"
 # "shapes.other_sizes" = "failed"

@@ -2,6 +2,7 @@
 # about = "the rows come in reverse order"
 # facts = "5.4 (4)"
 # extends = "reference"
+# also = ["shapes_reversed"]
 # [loses]
 # "shapes.course" = "failed"
 # "shapes.other_sizes" = "failed"

@@ -2,6 +2,7 @@
 # about = "the rows hold the tensors themselves instead of their shapes"
 # facts = "5.4 (4)"
 # extends = "reference"
+# also = ["shapes_tensors"]
 # [loses]
 # "shapes.course" = "failed"
 # "shapes.other_sizes" = "failed"

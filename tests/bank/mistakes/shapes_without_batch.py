@@ -2,6 +2,7 @@
 # about = "the shapes leave out the batch axis"
 # facts = "5.4 (4)"
 # extends = "reference"
+# also = ["shapes_without_batch"]
 # [loses]
 # "shapes.course" = "failed"
 # "shapes.other_sizes" = "failed"

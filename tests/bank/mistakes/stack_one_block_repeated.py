@@ -2,6 +2,7 @@
 # about = "[Block(...)] * L: one block applied L times; the loop that scales the projections meets it L times"
 # facts = "M52"
 # extends = "reference"
+# also = ["blocks_shared", "scaling_of_shared_block"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

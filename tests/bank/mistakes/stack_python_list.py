@@ -1,6 +1,7 @@
 # /// bank
 # about = "the blocks are in a Python list: they compute, but are no parameters of the model"
 # facts = "M51"
+# also = ["blocks_not_registered"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

@@ -2,7 +2,7 @@
 # about = "two mistakes in one class: ReLU, and the first Linear has no bias"
 # facts = "M35, M37"
 # extends = "reference"
-# names = ["mlp_relu", "mlp_up_bias_missing"]
+# names = ["mlp_up_bias_missing", "mlp_relu"]
 # [loses]
 # "mlp.formula" = "failed"
 # "parameters.total" = "failed"

@@ -3,6 +3,7 @@
 # facts = "M01, M74"
 # extends = "reference"
 # names = ["scale_sqrt_d"]
+# also = ["generate_without_crop"]
 # [loses]
 # "attention.formula" = "partial"
 # "generation.crop" = "failed"

@@ -2,7 +2,7 @@
 # about = "two mistakes in one class: scores divided by sqrt(d), and a ReLU after the projection"
 # facts = "M01, M20"
 # extends = "reference"
-# names = ["projection_relu", "scale_sqrt_d"]
+# names = ["scale_sqrt_d", "projection_relu"]
 # [loses]
 # "attention.formula" = "failed"
 # ///

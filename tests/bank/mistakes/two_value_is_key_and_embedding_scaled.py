@@ -2,7 +2,7 @@
 # about = "two mistakes: values made with the key's matrix, token embeddings times sqrt(d)"
 # facts = "M21, M61"
 # extends = "reference"
-# names = ["embedding_scaled", "value_is_key"]
+# names = ["value_is_key", "embedding_scaled"]
 # [loses]
 # "attention.formula" = "partial"
 # "model.composition" = "partial"

@@ -2,6 +2,7 @@
 # about = "tying copies the values: two parameters that start alike"
 # facts = "M67"
 # extends = "reference"
+# also = ["tied_by_copy"]
 # [bonus]
 # "bonus.weight_tying" = "failed"
 # "bonus.batched_heads" = "passed"

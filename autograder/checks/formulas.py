@@ -1,0 +1,110 @@
+"""The student's own formula for the number of parameters: what it gives, and by how much it is off, in letters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.assignment import Dims
+from autograder.checks.ladder import number
+from autograder.oracle import ledger, mistakes
+from autograder.oracle.mistakes import Mistake
+from autograder.outcome import Failed
+from autograder.sandbox.errors import StudentError
+from autograder.sandbox.student import Student
+
+
+def letters_of(dims: Dims) -> dict[str, int]:
+    """The arguments of the student's formula."""
+    return {"V": dims.V, "T_max": dims.T_max, "d": dims.d, "L": dims.L}
+
+
+def whole(dims: Dims) -> dict[str, float]:
+    """What the student's formula should give."""
+    return {**ledger.parts(**letters_of(dims)), "total": ledger.total(dims)}
+
+
+def compare(
+    name: str, sizes: dict[str, int], got: Any, expected: dict[str, float], tolerance: float
+) -> tuple[str, str] | None:
+    """The first key under which ``got`` has another number than ``expected``, and what was seen there.
+
+    Raises Failed where it is no dict with these keys and finite numbers.
+    """
+    call = f"{name}({', '.join(f'{key}={value}' for key, value in sizes.items())})"
+    if got is None:
+        raise Failed(f"{call} returned nothing.", causes=[mistakes.named("formula_printed")])
+    if not isinstance(got, dict):
+        raise Failed(f"{call} returned {_kind(got)}, not a dict.")
+    missing = [key for key in expected if key not in got]
+    if missing:
+        raise Failed(f"{call} has no entry {', '.join(map(repr, missing))}.", f"It should have {', '.join(expected)}.")
+    for key, right in expected.items():
+        value = number(got[key])
+        if value is None or not math.isfinite(value):
+            raise Failed(f"{call}[{key!r}] is {_kind(got[key])}, not a finite number.")
+        if not abs(value - right) <= tolerance:
+            shown = f"{value:,.4g} instead of {right:,.4g}" if tolerance else f"{value:,.0f} instead of {right:,.0f}"
+            return key, f"{call}[{key!r}] is {shown}."
+    return None
+
+
+KNOWN = {  # a part of the student's formula, the difference, and what is wrong then
+    ("attention", "+3dL"): "formula_biases_added",
+    ("attention", "-dL"): "formula_biases_forgotten",
+    ("mlp", "-5dL"): "formula_biases_forgotten",
+    ("mlp", "-4dL"): "formula_biases_forgotten",
+    ("mlp", "-dL"): "formula_biases_forgotten",
+    ("embeddings", "-Vd"): "formula_tied",
+    ("final", "-Vd"): "formula_tied",
+}
+
+
+def in_letters(student: Student, tried: Sequence[Dims], key: str, seen: str) -> tuple[str, str, list[Mistake]]:
+    """What was seen of one entry, how it is off at every size, and the mistake that this is."""
+    try:
+        values = [number(student.function("parameter_count", *letters_of(dims).values())[key]) for dims in tried]
+    except (StudentError, KeyError, TypeError):
+        return seen, "", []
+    if None in values or not all(value == round(value) for value in values if value is not None):
+        return seen, "", []
+    if len(set(values)) == 1:
+        return seen, "", [mistakes.named("formula_fixed")]
+    term = ledger.letters(
+        [(n, round(value) - round(whole(n)[key])) for n, value in zip(tried, values, strict=True) if value is not None]
+    )
+    if not term:
+        return seen, "Which term of that part is not what your own class has?", []
+    causes = [mistakes.named(KNOWN[key, term])] if (key, term) in KNOWN else []
+    seen = f"{seen} At every size tried the difference is {term}."
+    return seen, "" if causes else "Is that a bias, a LayerNorm or a matrix?", causes
+
+
+def slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
+    """The mistake that gives exactly these percentages."""
+    blocks = sum(parts[name] for name in ("attention", "mlp", "block_norms"))
+    slips = {"shares_as_fractions": (1 / sum(parts.values()), 0.00051), "shares_of_blocks": (100 / blocks, 0.051)}
+    inside = {name: number(shares[name]) or 0 for name in ("attention", "mlp", "block_norms")}
+    return [
+        mistakes.named(slip)
+        for slip, (factor, near) in slips.items()
+        if all(abs(value - parts[name] * factor) <= near for name, value in inside.items())
+    ]
+
+
+def of_own(student: Student, sizes: dict[str, int]) -> dict[str, float] | None:
+    """The percentages that follow from the student's own parameter_count; None where it gives no numbers."""
+    try:
+        counted = student.function("parameter_count", *sizes.values())
+    except StudentError:
+        return None
+    parts = {name: number(counted.get(name)) for name in ledger.PARTS} if isinstance(counted, dict) else {}
+    values = {name: value for name, value in parts.items() if value is not None and value > 0}
+    if len(values) < len(ledger.PARTS):
+        return None
+    return {name: 100 * value / sum(values.values()) for name, value in values.items()}
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else repr(value) if isinstance(value, (int, float, str)) else type(value).__name__

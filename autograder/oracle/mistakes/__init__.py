@@ -1,0 +1,24 @@
+"""Known mistakes: one row each, by what they are made in. A new one is a row here and a file in tests/bank/mistakes.
+
+Readable without torch.
+"""
+
+from __future__ import annotations
+
+from autograder.oracle.mistakes import attention, composition, outside, python
+from autograder.oracle.mistakes.row import Mistake
+
+__all__ = ["MISTAKES", "Mistake", "named", "of"]
+
+MISTAKES: tuple[Mistake, ...] = (*attention.ROWS, *composition.ROWS, *outside.ROWS, *python.ROWS)
+_BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
+
+
+def of(*components: str) -> tuple[Mistake, ...]:
+    """The rows of these components."""
+    return tuple(mistake for mistake in MISTAKES if mistake.component in components)
+
+
+def named(name: str) -> Mistake:
+    """The row of that name."""
+    return _BY_NAME[name]

@@ -1,0 +1,329 @@
+"""With which known mistakes the oracle computes what a student's class computes: cheapest explanation first.
+
+Each component has levels: the right model, what is accepted, one mistake, two. All explanations of the first level that
+has any are found, so that whoever asks can tell them apart by another observation, or show them all.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from autograder.oracle import align, gpt, mistakes
+
+MOST = 20_000  # comparisons for one question, about a tenth of a millisecond each
+NEAR = 48  # readings among which the nearest is looked for
+Case = tuple[Tensor, Tensor]  # an input, and what the student's class made of it
+Function = Callable[[Tensor], Tensor]
+Item = TypeVar("Item")
+# What matters at T=1, where every weight is 1.
+EARLY = ("value", "project", "merge", "split", "softmax", "add", "over")
+
+
+class Exhausted(Exception):
+    """Enough has been tried. Counted, not timed, so that a slow machine comes to the same verdict."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the student's class has (tensors, end to end, then a 0 and a 1) and computes."""
+
+    shapes: align.Shapes
+    flat: Tensor
+    cases: list[Case]
+    sizes: dict[str, int]
+    probes: dict[str, Tensor]
+    tolerance: float
+    tried: list[int] = field(default_factory=lambda: [0])
+
+    def fits(self, function: Function, cases: list[Case] | None = None) -> bool:
+        """Whether ``function`` gives the student's outputs, each entry to the tolerance times the largest."""
+        self.tried[0] += 1
+        if self.tried[0] > MOST:
+            raise Exhausted
+        return all(self.off(function, case) <= self.tolerance for case in (self.cases if cases is None else cases))
+
+    def off(self, function: Function, case: Case) -> float:
+        """The largest distance from the student's output, relative to its largest entry; infinite for other shapes."""
+        x, y = case
+        try:
+            own = function(x)
+        except (RuntimeError, IndexError):
+            return float("inf")
+        if own.shape != y.shape:
+            return float("inf")
+        gap = float((own - y).abs().max()) / max(1.0, float(y.abs().max()))
+        return gap if gap == gap else float("inf")  # NaN is far from everything
+
+    def weights(self, reading: align.Reading, prefix: str = "") -> dict[str, Tensor]:
+        """The tensors under one reading, by the oracle's names."""
+        return {
+            f"{prefix}{name}": self.flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in reading.items()
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """A match: the mistakes, the number of the reading, and how many heads or blocks take part."""
+
+    mistakes: tuple[str, ...]
+    reading: int
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """How far the right model is from the student's outputs under the reading where it is nearest.
+
+    ``position`` is the first that is off, ``alone`` whether sequences of one token come out right.
+    """
+
+    gap: float
+    position: int
+    alone: bool
+
+
+Candidate = tuple[Found, Function]
+Levels = Iterable[Iterable[Candidate]]
+
+
+def explain(component: str, q: Question) -> tuple[list[Found], Nearest | None]:
+    """All cheapest explanations, none where no known one fits; and where the right model does not, how far it is."""
+    levels, right = _COMPONENTS[component]
+    found: dict[frozenset[str], Found] = {}
+    try:
+        for level in levels(q):
+            for candidate, function in level:
+                names = frozenset(candidate.mistakes)
+                if names not in found and q.fits(function):
+                    found[names] = candidate
+                    if not names:
+                        return [candidate], None
+            if found:
+                break
+    except Exhausted:
+        pass
+    return list(found.values()), _nearest(q, right(q))
+
+
+def _nearest(q: Question, functions: Iterable[Function]) -> Nearest | None:
+    nearest, alone = None, False
+    for function in itertools.islice(functions, NEAR):
+        gaps = [q.off(function, case) for case in q.cases]
+        single = [gap for (x, _), gap in zip(q.cases, gaps, strict=True) if x.shape[1] == 1]
+        alone = alone or (bool(single) and max(single) <= q.tolerance < max(gaps))
+        if max(gaps) < (nearest.gap if nearest else float("inf")):
+            x, y = q.cases[int(np.argmax(gaps))]
+            apart = (function(x) - y).abs().amax(-1).amax(0) / max(1.0, float(y.abs().max()))
+            off = (apart > q.tolerance).nonzero().reshape(-1)
+            nearest = Nearest(max(gaps), int(off[0]) if len(off) else -1, False)
+    return Nearest(nearest.gap, nearest.position, alone) if nearest else None
+
+
+# --- attention --------------------------------------------------------------------------------------------------------
+
+
+def _attention_levels(q: Question) -> Levels:
+    """By T=1 first, where queries and keys do not matter; other numbers of heads count as one mistake."""
+    d, H = q.sizes["d"], q.sizes["H"]
+    single = [case for case in q.cases if case[0].shape[1] == 1]
+    readings: dict[int, _Kept[tuple[align.Reading, dict[str, Tensor]]]] = {}
+    early: dict[tuple[int, int, tuple[tuple[str, str], ...]], bool] = {}
+
+    def candidates(heads: int, most: int, least: int = 0) -> Iterator[Candidate]:
+        if heads not in readings:
+            readings[heads] = _Kept((r, q.weights(r, "a.")) for r in _sound(align.attention(q.shapes, d, heads)))
+        wrong = () if heads == H else ("heads_wrong_number",)
+        for how, names in _ways(most, "attention", least=least):
+            at_one = {step: how[step] for step in EARLY if step in how}
+            if how.get("scale") == "after" or how.get("softmax") == "none":
+                at_one = how
+            for number, (reading, w) in enumerate(readings[heads]):
+                key = (heads, number, tuple(sorted(at_one.items())))
+                if key not in early:
+                    early[key] = q.fits(partial(gpt.attention, w=w, at="a", how=at_one), single)
+                if early[key]:
+                    found = Found((*wrong, *_implied(reading, heads), *names), number, heads)
+                    yield found, partial(gpt.attention, w=w, at="a", how=how)
+
+    others = [h for h in range(1, d + 1) if d % h == 0 and h != H]
+    yield candidates(H, 0)
+    yield itertools.chain(candidates(H, 1, 1), *(candidates(heads, 0) for heads in others))
+    yield itertools.chain(candidates(H, 2, 2), *(candidates(heads, 1, 1) for heads in others))
+
+
+def _attention_right(q: Question) -> Iterator[Function]:
+    for reading in _sound(align.attention(q.shapes, q.sizes["d"], q.sizes["H"])):
+        yield partial(gpt.attention, w=q.weights(reading, "a."), at="a")
+
+
+def _implied(reading: align.Reading, H: int) -> list[str]:
+    """Mistakes that the tensors alone show."""
+    found = []
+    if "q.bias" in reading:
+        found.append("qkv_biases")
+    if "o.bias" not in reading:
+        found.append("attention_proj_bias_missing")
+    shared = [H > 1 and np.array_equal(reading[role][0], reading[role][1]) for role in align.ROLES]
+    if any(shared):
+        found.append("heads_shared" if all(shared) else "heads_share_keys_values")
+    if reading["q"].shape[2] * H != reading["q"].shape[1]:
+        found.append("heads_full_size")
+    return found
+
+
+# --- MLP --------------------------------------------------------------------------------------------------------------
+
+
+def _mlp_levels(q: Question) -> Levels:
+    d = q.sizes["d"]
+    readings = [(reading, q.weights(reading, "m.")) for reading in _sound(align.mlp(q.shapes, d))]
+    for most in range(3):
+        candidates = []
+        for how, names in _ways(most, "mlp", least=most):
+            for number, (reading, w) in enumerate(readings):
+                implied = ["mlp_width"] if reading["up"].shape[1] != 4 * d else []
+                missing = [side for side in ("up", "down") if f"{side}.bias" not in reading]
+                implied += ["mlp_biases_missing"] if len(missing) == 2 else [f"mlp_{m}_bias_missing" for m in missing]
+                candidates.append((Found((*implied, *names), number), partial(gpt.mlp, w=w, at="m", how=how)))
+        yield candidates
+
+
+def _mlp_right(q: Question) -> Iterator[Function]:
+    for reading in _sound(align.mlp(q.shapes, q.sizes["d"])):
+        yield partial(gpt.mlp, w=q.weights(reading, "m."), at="m")
+
+
+# --- block ------------------------------------------------------------------------------------------------------------
+
+UNREAD = ("block_first_norm_missing", "block_second_norm_missing")
+
+
+def _block_levels(q: Question) -> Levels:
+    """The composition around known linear maps in place of attention and MLP."""
+    readings = list(_norm_readings(q))
+    for most in range(3):
+        yield (
+            (Found(_norms(implied, names), number), _composed(q, w, how))
+            for how, names in _ways(most, "block", "norm", least=most)
+            for number, (w, implied) in enumerate(readings)
+        )
+
+
+def _block_right(q: Question) -> Iterator[Function]:
+    for w, _ in _norm_readings(q):
+        yield _composed(q, w, {})
+
+
+def _norm_readings(q: Question) -> Iterator[tuple[dict[str, Tensor], str]]:
+    for reading, implied in align.norms(align.positions(q.shapes), q.sizes["d"], ["ln1", "ln2"]):
+        yield q.weights(reading, "b."), implied
+
+
+def _composed(q: Question, w: dict[str, Tensor], how: gpt.How) -> Function:
+    attend, think = (lambda x: x @ q.probes["attention"]), (lambda x: x @ q.probes["mlp"])
+    return partial(gpt.composed, w=w, at="b", attend=attend, think=think, how=how)
+
+
+def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
+    """Mistakes of the norms, from tensors and from values; two that make one known mistake are one."""
+    if implied == "norm_bias_missing" and "norm_not_centred" in names:
+        return ("norm_rms", *(name for name in names if name != "norm_not_centred"))
+    if implied == "norm_without_affine" and "block_no_norms" in names:
+        return ("block_norms_missing", *(name for name in names if name != "block_no_norms"))
+    if implied == "norm_shared" and set(UNREAD) & set(names):
+        return tuple(names)  # the other norm is not used, so it need not be there
+    return (*([implied] if implied else []), *names)
+
+
+# --- model ------------------------------------------------------------------------------------------------------------
+
+
+def _model_levels(q: Question) -> Levels:
+    """The composition around a known linear map in place of each block; other numbers of blocks are one mistake."""
+    L, held = q.sizes["L"], q.sizes.get("blocks", 0)
+
+    def candidates(count: int, most: int, least: int) -> Iterator[Candidate]:
+        for how, names in _ways(most, "model", "norm", least=least):
+            if how.get("stack") == "last block missing" and held not in (0, L):
+                continue  # no block is left over: there are fewer
+            for number, (reading, implied) in enumerate(_model_readings(q)):
+                gone = how.get("final norm") == "none" and implied == "norm_without_affine"
+                own = "" if gone else implied
+                more = ["positions_missing"] if (reading["pos"] == align.ZERO).all() else []
+                more += ["head_bias"] if "head.bias" in reading else []
+                more += ["blocks_wrong_number"] if count != L else []
+                told = [name for name in names if not gone or name != "final_norm_unused"]
+                more += ["final_norm_missing"] if gone else []
+                found = Found((*more, *_norms(own, told)), number, count)
+                yield found, partial(gpt.stacked, w=q.weights(reading), blocks=_blocks(q, count), how=how)
+
+    others = [n for n in range(1, 9) if n != L and held in (0, n)]
+    yield candidates(L, 0, 0)
+    yield itertools.chain(candidates(L, 1, 1), *(candidates(count, 0, 0) for count in others))
+    yield itertools.chain(candidates(L, 2, 2), *(candidates(count, 1, 1) for count in others))
+
+
+def _model_right(q: Question) -> Iterator[Function]:
+    for reading, _ in _model_readings(q):
+        yield partial(gpt.stacked, w=q.weights(reading), blocks=_blocks(q, q.sizes["L"]))
+
+
+def _model_readings(q: Question) -> Iterator[tuple[align.Reading, str]]:
+    return align.model(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
+
+
+def _blocks(q: Question, count: int) -> list[gpt.Part]:
+    return [lambda x: x @ q.probes["block"]] * count
+
+
+_COMPONENTS: dict[str, tuple[Callable[[Question], Levels], Callable[[Question], Iterator[Function]]]] = {
+    "attention": (_attention_levels, _attention_right),
+    "mlp": (_mlp_levels, _mlp_right),
+    "block": (_block_levels, _block_right),
+    "model": (_model_levels, _model_right),
+}
+
+
+def _ways(most: int, *components: str, least: int = 0) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """Ways with ``least`` to ``most`` mistakes: for none the right one and what is accepted; two in different steps."""
+    rows = [(row, way) for row in mistakes.of(*components) for way in row.ways]
+    if least == 0:
+        yield {}, []
+        yield from (({row.step: way}, [row.name]) for row, way in rows if row.accepted)
+    wrong = [(row, way) for row, way in rows if not row.accepted]
+    if least <= 1 <= most:
+        yield from (({row.step: way}, [row.name]) for row, way in wrong)
+    if most > 1:
+        for (first, way), (second, other) in itertools.combinations(rows, 2):
+            if first.step != second.step and not (first.accepted and second.accepted):
+                yield {first.step: way, second.step: other}, [first.name, second.name]
+
+
+class _Kept(Iterable[Item]):
+    """What an iterator gives, as far as it has been asked for, for going through it again."""
+
+    def __init__(self, rest: Iterator[Item]) -> None:
+        self._kept: list[Item] = []
+        self._rest = rest
+
+    def __iter__(self) -> Iterator[Item]:
+        yield from self._kept
+        for item in self._rest:
+            self._kept.append(item)
+            yield item
+
+
+def _sound(readings: Iterator[align.Reading]) -> Iterator[align.Reading]:
+    """The readings up to one whose shapes do not go together: a layout that nobody has thought of is no error."""
+    try:
+        yield from readings
+    except ValueError:
+        return

@@ -1,0 +1,114 @@
+"""An exception of the student's code in words: their own line, what was raised, and the cause where it is usual."""
+
+from __future__ import annotations
+
+import re
+
+from autograder.oracle import mistakes
+from autograder.oracle.mistakes import Mistake
+from autograder.sandbox.errors import Raised
+from autograder.sandbox.process import Remote
+from autograder.sandbox.wire import clean
+
+QUOTED, SHAPES = 64, 4  # characters of a line; tensors whose shapes are shown
+KNOWN, UNKNOWN = 56, 120  # characters of an exception's text, with and without a cause beside it
+
+# A type of exception, what its text has in it, and the mistake that this is. The first that fits counts.
+USUAL: tuple[tuple[str, str, str], ...] = (
+    (
+        "TypeError",
+        r"found element of type float|but got float|tuple of ints, not float",
+        "size_is_float",
+    ),
+    ("TypeError", r"'float' object (cannot be interpreted|is not iterable)|slice indices must be", "size_is_float"),
+    ("AttributeError", r"before Module\.__init__\(\) call", "super_init_missing"),
+    ("AttributeError", r"no attribute '_(parameters|buffers|modules|\w+_hooks)'", "super_init_missing"),
+    ("AttributeError", r"'NoneType' object has no attribute", "result_is_none"),
+    ("TypeError", r"'NoneType'|not NoneType", "result_is_none"),
+    ("AttributeError", r"'list' object has no attribute", "list_called"),
+    ("AttributeError", r"object has no attribute", "attribute_unknown"),
+    ("NameError", r"is not defined", "name_unknown"),
+    ("NotImplementedError", r"Module \[ModuleList\] is missing", "module_list_called"),
+    ("NotImplementedError", r"is missing the required \"forward\"", "method_unknown"),
+    ("TypeError", r"'list' object is not callable", "list_called"),
+    ("TypeError", r"list is not a Module subclass", "sequential_of_list"),
+    ("TypeError", r"'int' object is not iterable", "number_gone_through"),
+    ("IndexError", r"tuple index out of range|Dimension out of range|too many indices", "axis_unknown"),
+    ("TypeError", r"must be Tensor, not (Linear|Module|Head|MLP|Block|LayerNorm|Embedding)", "module_for_tensor"),
+    ("TypeError", r"expected Tensor as element \d+ in argument 0, but got", "module_for_tensor"),
+    ("ValueError", r"math domain error|expected a nonnegative input", "root_of_negative"),
+    ("TypeError", r"positional argument", "arguments_differ"),
+    ("TypeError", r"unexpected keyword argument", "arguments_differ"),
+    ("AssertionError", r"not compiled with CUDA", "device_fixed"),
+    ("RuntimeError", r"NVIDIA driver|same device|CUDA", "device_fixed"),
+    ("RuntimeError", r"a leaf Variable that requires grad", "parameter_changed_in_place"),
+    ("TypeError", r"cannot assign .* as parameter", "parameter_replaced"),
+    ("RuntimeError", r"modified by an inplace operation", "changed_in_place"),
+    ("RuntimeError", r"view size is not compatible", "view_of_scattered"),
+    ("IndexError", r"index out of range in self", "past_the_table"),
+    ("RuntimeError", r"scalar types: Long, Int; but got|target dtype to be Long", "tokens_not_whole"),
+    ("RuntimeError", r"Expected target size|Expected input batch_size", "loss_over_wrong_axis"),
+    ("ValueError", r"Expected target size|Expected input batch_size", "loss_over_wrong_axis"),
+    ("RuntimeError", r"attn_mask should not be set when is_causal", "mask_and_is_causal"),
+    ("RuntimeError", r"does not require grad", "loss_detached"),
+    ("RuntimeError", r"must have the same dtype", "types_mixed"),
+    ("RecursionError", r"", "calls_itself"),
+)
+
+
+def cause(remote: Remote) -> Mistake | None:
+    """The usual mistake that ends in this exception, if it is one."""
+    for kind, pattern, name in USUAL:
+        if kind in remote.kinds and re.search(pattern, remote.text):
+            return mistakes.named(name)
+    return None
+
+
+def told(error: Raised) -> str:
+    """What was raised where, with the student's own line, and what it means."""
+    remote = error.remote
+    if "SyntaxError" in remote.kinds:
+        file, line, _, text = remote.frames[-1] if remote.frames else (error.call, 0, "", "")
+        return f"{file} cannot be read as Python: line {line}{_quoted(text)}: {remote.text}."
+    text = clean(remote.text, KNOWN if cause(remote) else UNKNOWN)
+    what = f"{remote.type}: {text}".removesuffix(": ")
+    return f"{place(error)} {what}{'' if what[-1:] in '.…' else '.'} {_meaning(remote)}".strip()
+
+
+def place(error: Raised) -> str:
+    """Where it stopped: the call, and the innermost line that is the student's."""
+    if not error.remote.frames:
+        return f"In {error.call}:"
+    file, line, where, text = error.remote.frames[-1]
+    if error.call.endswith((".py", ".ipynb")):
+        return f"{file} stops while it is being loaded, at line {line}{_quoted(text)}."
+    if error.call.startswith(where):
+        return f"{error.call} stops at line {line} of {file}{_quoted(text)}."
+    first = error.remote.frames[0]
+    via = f" (from {first[0]} line {first[1]})" if len(error.remote.frames) > 1 else ""
+    return f"{error.call} stops in {where}, {file} line {line}{via}{_quoted(text)}."
+
+
+def _quoted(line: str) -> str:
+    return f": `{clean(line, QUOTED)}`" if line else ""
+
+
+def _meaning(remote: Remote) -> str:
+    """One sentence on the cause: the known one, or the shapes that met."""
+    text = remote.text
+    if found := re.search(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", text):
+        _, given, taken, _ = found.groups()
+        return f"What comes in has {given} features, and the matrix takes {taken}.{_shapes(remote)}"
+    if found := re.search(r"normalized_shape=\[(\d+)\].*size\[([\d, ]+)\]", text):
+        return f"A norm over {found[1]} features is given a tensor of shape ({found[2]})."
+    known = cause(remote)
+    if known is None:
+        return _shapes(remote).strip()
+    near = f" Did you mean {remote.near}?" if remote.near else ""
+    return f"{known.sentence}{near}"
+
+
+def _shapes(remote: Remote) -> str:
+    """The shapes of the tensors that the line names."""
+    shown = [f"{clean(name, 24)} is {shape}" for name, shape in remote.shapes[:SHAPES]]
+    return f" There {', '.join(shown[:-1])}{' and ' if shown[1:] else ''}{shown[-1]}." if shown else ""

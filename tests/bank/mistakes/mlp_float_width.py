@@ -1,0 +1,15 @@
+# /// bank
+# about = "8 * d / 2 is a float"
+# facts = "own"
+# extends = "reference"
+# ///
+
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up = nn.Linear(d, 8 * d / 2)
+        self.down = nn.Linear(8 * d / 2, d)
+
+    def forward(self, x):
+        return self.down(F.gelu(self.up(x)))

@@ -1,0 +1,42 @@
+"""``python -m tests.diagnosis``: which mistake each wrong submission of the bank is told, beside what it does.
+
+Read from the headers, which tests/test_bank.py holds against the grader: a file that says no name is told none, and a
+right submission is accused of nothing. What each row of the table of mistakes is named by comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from autograder.oracle.mistakes import MISTAKES
+from tests import bank_file
+from tests.bank_file import BankFile
+
+
+def main() -> None:
+    entries = [bank_file.load(path) for path in bank_file.paths("mistakes")]
+    variants = [bank_file.load(path) for path in bank_file.paths("variants")]
+    table = Table("submission", "what it does", "told first", "and", box=None, pad_edge=False)
+    for entry in entries:
+        first, *more = [*entry.names, *entry.also, ""] if not entry.unnamed else [f"nothing: {entry.unnamed}"]
+        table.add_row(entry.path.stem, entry.about, first, ", ".join(filter(None, more)))
+    console = Console(width=220, highlight=False)
+    console.print(table)
+    named = [entry for entry in entries if not entry.unnamed]
+    console.print(f"\n{len(named)} of {len(entries)} wrong submissions are told what it is ({share(entries):.1%})")
+    console.print(f"{sum(bool(v.names or v.also) for v in variants)} of {len(variants)} right ones are accused")
+    used = {name for entry in entries for name in (*entry.names, *entry.also)}
+    rest = [row.name for row in MISTAKES if row.name not in used and not row.accepted]
+    console.print(f"{len(rest)} of {len(MISTAKES)} rows have no submission in the bank: {', '.join(rest) or 'none'}")
+
+
+def share(entries: Sequence[BankFile]) -> float:
+    """Of the submissions, those that are told a mistake by name."""
+    return sum(not entry.unnamed for entry in entries) / len(entries)
+
+
+if __name__ == "__main__":
+    main()

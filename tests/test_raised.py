@@ -1,0 +1,148 @@
+"""Exceptions in a student's code: their own line, what was raised, and one sentence on the cause where it is usual."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+import numpy as np
+import pytest
+
+from autograder import raised
+from autograder.outcome import tell
+from autograder.sandbox.errors import Raised
+from tests.conftest import Hand
+from tests.reading import LINES, WIDTH
+
+X = np.ones((2, 7, 20), np.float32)
+IDX = np.zeros((2, 7), np.int64)
+HEADER = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n\n"
+
+# What the constructor does, what forward does, what it is given, the cause that is named, and what the message says.
+CASES = {
+    "two shapes": ("self.up = nn.Linear(5, 20)", "return self.up(x)", X, "", "20 features, and the matrix takes 5"),
+    "a product": ("", "q, k = x, x\n        return q @ k", X, "", "There q is (2, 7, 20) and k is (2, 7, 20)"),
+    "a mask too large": (
+        'self.register_buffer("past", torch.ones(9, 9).tril())',
+        "scores = x @ x.mT\n        return scores.masked_fill(self.past == 0, 0)",
+        X,
+        "",
+        "scores is (2, 7, 7) and self.past is (9, 9)",
+    ),
+    "d / H in a layer": ("self.up = nn.Linear(20, 20 / 4)", "return x", X, "size_is_float", "// gives an int"),
+    "d / H in a view": ("", "return x.view(2, 7, 4, 20 / 4)", X, "size_is_float", "`return x.view(2, 7, 4, 20 / 4)`"),
+    "d / H in a range": ("", "return [x for _ in range(20 / 4)]", X, "size_is_float", "// gives an int"),
+    "a GPU": ("", 'return x.to("cuda")', X, "device_fixed", "asks for a GPU"),
+    "a typo": ("self.proj = nn.Linear(20, 20)", "return self.porj(x)", X, "attribute_unknown", "Did you mean proj?"),
+    "another typo": ("", "values = x\n        return value", X, "name_unknown", "Did you mean values?"),
+    "a list that is called": (
+        "self.blocks = [nn.Linear(20, 20)]",
+        "return self.blocks(x)",
+        X,
+        "list_called",
+        "a list of modules is no module",
+    ),
+    "a ModuleList that is called": (
+        "self.blocks = nn.ModuleList([nn.Linear(20, 20)])",
+        "return self.blocks(x)",
+        X,
+        "module_list_called",
+        "it only holds modules",
+    ),
+    "a list in Sequential": (
+        "self.net = nn.Sequential([nn.GELU()])",
+        "return x",
+        X,
+        "sequential_of_list",
+        "one by one",
+    ),
+    "nothing returned": (
+        "",
+        "y = print()\n        return x + y",
+        X,
+        "result_is_none",
+        "a function that returns nothing",
+    ),
+    "a view after a transpose": ("", "return x.mT.view(2, -1)", X, "view_of_scattered", "reshape copies"),
+    "a layer not called": (
+        "self.up = nn.Linear(20, 20)",
+        "return F.gelu(self.up)",
+        X,
+        "module_for_tensor",
+        "not been called",
+    ),
+    "a token too large": ("self.tok = nn.Embedding(5, 3)", "return self.tok(x + 5)", IDX, "past_the_table", "last row"),
+    "classes in the last axis": (
+        "",
+        "return F.cross_entropy(torch.ones(2, 7, 11), x)",
+        IDX,
+        "loss_over_wrong_axis",
+        "classes in axis 1",
+    ),
+    "forward without end": ("", "return self(x)", X, "calls_itself", "without end"),
+}
+
+
+def failing(hand_in: Hand, text: str, given: np.ndarray = X) -> Raised:
+    """The exception that building and calling ``Part`` ends in."""
+    with pytest.raises(Raised) as error:
+        hand_in(HEADER + text).build("Part", {})(given)
+    return error.value
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_usual_ones_are_told_with_their_cause(hand_in: Hand, case: str) -> None:
+    constructor, forward, given, name, words = CASES[case]
+    text = (
+        "class Part(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        f"        {constructor or 'pass'}\n\n    def forward(self, x):\n        {forward}\n"
+    )
+    told = tell(failing(hand_in, text, given), ("Part",))
+    assert [mistake for mistake, _ in told.diagnosis] == ([name] if name else [])
+    assert words.casefold() in told.message.casefold()
+    assert re.search("line [0-9]+", told.message)
+    assert len(textwrap.wrap(told.message, WIDTH)) <= LINES, told.message
+
+
+def test_a_missing_super_init_is_told(hand_in: Hand) -> None:
+    for line in ("self.up = nn.Linear(2, 2)", "self.up = nn.Parameter(torch.ones(2))"):
+        error = failing(hand_in, f"class Part(nn.Module):\n    def __init__(self):\n        {line}\n")
+        assert raised.cause(error.remote) == raised.mistakes.named("super_init_missing")
+        assert f"`{line}`" in raised.told(error)
+
+
+def test_a_module_without_forward_is_not_taken_for_a_stub(hand_in: Hand) -> None:
+    text = """
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+class Inner(nn.Module):
+    def foward(self, x):
+        return x
+"""
+    told = tell(failing(hand_in, text), ("Part",))
+    assert told.status == "failed"
+    assert [name for name, _ in told.diagnosis] == ["method_unknown"]
+
+
+def test_what_nobody_knows_is_told_as_it_came(hand_in: Hand) -> None:
+    error = failing(
+        hand_in, "class Part(nn.Module):\n    def forward(self, x):\n        raise ValueError('not today')\n"
+    )
+    assert raised.cause(error.remote) is None
+    assert raised.told(error) == (
+        "Part.forward(shape (2, 7, 20)) stops at line 8 of gpt.py: `raise ValueError('not today')`. "
+        "ValueError: not today."
+    )
+
+
+def test_long_texts_and_lines_are_cut(hand_in: Hand) -> None:
+    line = f"raise RuntimeError('{'x' * 3000}')"
+    told = raised.told(failing(hand_in, f"class Part(nn.Module):\n    def forward(self, x):\n        {line}\n"))
+    assert len(told) < 320
