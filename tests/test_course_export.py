@@ -149,6 +149,6 @@ def test_nbgraders_gradebook_has_the_scores(graded: Course) -> None:
     with graded.book() as book:
         export(book, "nbgrader", target)
     with api.Gradebook(f"sqlite:///{target}") as theirs:
-        found = {s.student.id: (s.score, s.max_score) for s in theirs.assignment_submissions("gpt-assembly")}
+        found = {s.student.id: (s.score, s.max_score) for s in theirs.assignment_submissions("step-05")}
         assert found == {f"student{n}": (93.0, 100.0) for n in range(6)}
         assert theirs.find_student("student1").last_name

@@ -8,6 +8,7 @@ goes on with the next student, and has no score.
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,13 @@ def _outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> li
     else:
         return []
     return [new_output("execute_result", data=data, execution_count=1)]
+
+
+def tidy(assignment: str, **_: Any) -> None:
+    """After a step of nbgrader, in the course's folder: the package goes to students once, not back and forth."""
+    for step in ("autograded", "feedback"):
+        for copy in Path(step).glob(f"*/{assignment}/autograder"):
+            shutil.rmtree(copy, ignore_errors=True)
 
 
 def preprocessors() -> list[Any]:
