@@ -35,6 +35,9 @@ def grade(
     seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
     secret_file: Annotated[Path | None, typer.Option(help="draw them from what is in this file")] = None,
     only: Annotated[str | None, typer.Option(help="one criterion alone, such as causality")] = None,
+    history: Annotated[
+        Path | None, typer.Option(help="remember the points in this folder, and say what changed since the last run")
+    ] = None,
     fail_under: Annotated[float | None, typer.Option(help="exit with 1 below this score")] = None,
     official: Annotated[
         bool, typer.Option("--official", help="for grades that count: refuse where student code is not kept in")
@@ -104,10 +107,35 @@ def grade(
 
         write_whole(html, page.render(report))
     terminal.show(report, Console(highlight=False))
+    if history is not None and report.gradable:
+        from autograder import progress
+
+        if line := progress.since(progress.last(history, path), report):
+            print(line)
+        if only is None:
+            progress.remember(history, path, report)
     if not report.gradable:
         raise SystemExit(3)
     if fail_under is not None and report.score < fail_under:
         raise SystemExit(1)
+
+
+@app.command()
+def submit(
+    path: Annotated[Path, typer.Argument(help="the folder with the work")] = Path("student"),
+    out: Annotated[Path, typer.Option(help="the zip file to write")] = Path("submission.zip"),
+    history: Annotated[Path | None, typer.Option(help="where grade --history keeps the points")] = None,
+) -> None:
+    """Make the zip file to hand in, and say what is in it."""
+    from autograder import handin
+
+    made = handin.pack(path, out, history)
+    print(f"{out}, to be uploaded:")
+    for name, data in made.files.items():
+        print(f"  {name:14} {len(data) / 1024:6.1f} kB")
+    for name in made.left_out:
+        print(f"  {name:14} left out: it is as it was given out")
+    print("\n".join(made.lines))
 
 
 @app.command()
@@ -127,30 +155,31 @@ def lms(
 
 @app.command()
 def package(
-    platform: Annotated[str, typer.Argument(help="where it is to be uploaded: gradescope, prairielearn")],
+    platform: Annotated[str, typer.Argument(help="student, or where it is to be uploaded: gradescope, prairielearn")],
     out: Annotated[Path, typer.Option(help="the zip file to write")],
     secret_file: Annotated[
         Path | None, typer.Option(help="the secret of an earlier package, to draw the same hidden inputs again")
     ] = None,
     image: Annotated[str, typer.Option(help="the image that PrairieLearn is to pull")] = "gpt-assembly:prairielearn",
 ) -> None:
-    """Make what an instructor uploads to a platform, with a new secret in it."""
+    """Make what an instructor uploads to a platform, with a new secret in it, or what students get, without one."""
     from autograder.lms import _pack, get, names
 
     makers = {name: make for name in names() if (make := getattr(get(name), "package", None))}
-    if platform not in makers:
-        raise BadInput(f"package {platform}: nothing to upload there; there are {', '.join(makers)}")
+    if platform not in ("student", *makers):
+        raise BadInput(f"package {platform}: nothing to upload there; there are student, {', '.join(makers)}")
     if not out.absolute().parent.is_dir():
         raise BadInput(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
     secret = _secret(secret_file) + b"\n" if secret_file is not None else _pack.new_secret()
     try:
-        data = _pack.zipped(makers[platform](secret, image))
+        data = _pack.zipped(_pack.student() if platform == "student" else makers[platform](secret, image))
     except _pack.PackError as error:
         raise BadInput(str(error)) from None
-    write_whole(out, data, private=True)
-    print(
-        f"{out}: {len(data) / 1024:.0f} kB, for {platform}. The secret of the hidden inputs is in it: keep it to staff."
-    )
+    write_whole(out, data, private=platform != "student")
+    inside = "The secret of the hidden inputs is in it: keep it to staff."
+    if platform == "student":
+        inside = "The assignment and the grader, to be handed out; no solution and no secret is in it."
+    print(f"{out}: {len(data) / 1024:.0f} kB, for {platform}. {inside}")
 
 
 @app.command()
@@ -177,6 +206,10 @@ def _secret(path: Path) -> bytes:
 
 def main() -> None:
     """Run a command; whatever goes wrong is one line on stderr and an exit status."""
+    if sys.platform == "win32":  # there is no fork, on which the grader rests
+        sys.exit(
+            _stop(2, "Windows alone cannot run this, but the Linux in it can: wsl --install, then all as on Linux")
+        )
     try:
         status = app(standalone_mode=False) or 0
     except BadInput as error:

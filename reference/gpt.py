@@ -157,8 +157,9 @@ class GPT(nn.Module):
 
         if tie_weights:
             self.lm_head.weight = self.tok_emb.weight  # (V, d), one parameter under two names
-            # nn.Embedding starts at N(0, 1). As an unembedding that gives each logit a standard deviation of sqrt(d),
-            # about 11, and a first loss near 26. With 0.02 the first loss is near ln V + d * 0.02**2 / 2 = 4.20.
+            # nn.Embedding starts at N(0, 1). As an unembedding that gives logits of about sqrt(d) = 11, and a far
+            # larger one to the token just read, whose embedding is in the stream: a first loss of about 87. With 0.02
+            # it is near ln V + d * 0.02**2 / 2 = 4.20.
             nn.init.normal_(self.tok_emb.weight, std=0.02)
             # The two embeddings are added: with positions left at N(0, 1), the tokens would hardly be seen.
             nn.init.normal_(self.pos_emb.weight, std=0.02)

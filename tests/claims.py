@@ -17,15 +17,18 @@ import numpy as np
 
 def odd():
     nan, inf = float("nan"), float("inf")
-    claim = {"name": "w", "shape": [3, 3], "grad": True, "owner": ""}
+    claim = {"names": ["w"], "shapes": [[3, 3]], "frozen": [], "owners": {}}
     while True:
         yield from (None, 7, -1, nan, inf, 10 ** 400, "text", [], {}, [1, "a", None], (), np.zeros(3), np.zeros(()))
         yield from ({"a": 1}, {1: {}}, [[1, 2], [nan, "b"]], {"output": None}, {"blocks": [7], "output": 0})
         yield from ({"blocks": [[1e9, nan]], "output": np.zeros(0)}, [nan] * 100, {"w": np.zeros((0, 0))})
         for shape in ([-1], [1 << 70], ["x"], [[3]], [nan], [1] * 100, [1 << 61, 4], [0], [0, 24], None, 3):
-            yield {"parameters": [claim | {"shape": shape}], "methods": ["forward"], "module": True}
-        yield {"parameters": [claim] * 5000, "methods": ["generate"], "module": True}
-        yield {"parameters": [claim | {"name": None, "owner": []}], "methods": None, "module": np.zeros(2)}
+            yield {"parameters": claim | {"shapes": [shape]}, "methods": ["forward"], "module": True}
+        for wrong in ({"shapes": []}, {"frozen": [[]]}, {"owners": [3]}, {"owners": {"w": []}}):
+            yield {"parameters": claim | wrong, "methods": ["forward"], "module": True}
+        many = {"names": ["w"] * 5000, "shapes": [[3, 3]] * 5000}
+        yield {"parameters": claim | many, "methods": ["generate"], "module": True}
+        yield {"parameters": claim | {"names": [None]}, "methods": None, "module": np.zeros(2)}
         yield {"defined": {"GPT": (1, [])}, "troubles": [{"names": 7, "raised": 7}]}
         yield {"defined": {"GPT": (inf, [])}, "troubles": []}
         yield {name: (1, []) for name in ("MLP", "GPT")}
@@ -53,6 +56,7 @@ OPERATIONS = {
     "stand_in": ["block"],
     "stand_in_children": ["block"],
     "accepts": ["bonus"],
+    "forget": ["mlp"],
     "load": ["mlp"],
 }
 # Some are asked for only where something else is wrong.

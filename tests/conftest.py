@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -43,6 +46,26 @@ def weaker() -> Iterator[Callable[..., Zygote]]:
 
     with ExitStack() as stack:
         yield weaker
+
+
+@pytest.fixture(scope="module")
+def ref() -> Iterator[SimpleNamespace]:
+    """The modules of reference/, which leave the module table again, since a student's have the same names."""
+    import torch
+
+    names, folder = ("head", "gpt", "paper"), ROOT / "reference"
+    threads = torch.get_num_threads()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        for name in names:
+            patch.delitem(sys.modules, name, raising=False)
+        modules: dict[str, ModuleType] = {name: importlib.import_module(name) for name in names}
+        for name in names:
+            del sys.modules[name]
+        assert all(Path(module.__file__ or "").parent == folder for module in modules.values())
+        torch.set_num_threads(1)
+        yield SimpleNamespace(**modules)
+        torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")

@@ -1,15 +1,18 @@
-"""What every report has to be, whatever was graded: valid, small, and harmless to whoever reads it."""
+"""What every report has to be, whatever was graded: valid here and on each platform, small, harmless to its readers."""
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 from rich.console import Console
 
+from autograder import lms
 from autograder.render import terminal
 from autograder.report import Report
 from tests.conftest import ROOT
@@ -39,6 +42,11 @@ def harmful(report: Report) -> Iterator[str]:
         yield f"{bad} is printed"
     if len(page.getvalue()) > MOST_SHOWN:
         yield f"{len(page.getvalue()):,} characters are printed"
+    if report.gradable and all(check.status != "skipped" for check in report.checks):  # else it is never exported
+        for name in lms.names():
+            platform, validator = lms.get(name), importlib.import_module(f"tests.validators.{name}")
+            found = validator.problems(platform.graded(report, platform.place(Path("/nowhere"))))
+            yield from (f"{name}: {problem}" for problem in found)
 
 
 def _unprintable(text: str) -> str:

@@ -10,6 +10,7 @@ import pytest
 from autograder import rubric
 from autograder.report import Report
 from tests import bank_file, matrix
+from tests.reports import harmful
 
 ROWS = rubric.load()
 CLASSES = {"attention", "mlp", "block", "model"}
@@ -25,6 +26,7 @@ def test_bank_file_gets_the_verdicts_at_its_top(path: Path, grade: Callable[...,
     named = {found.mistake for check in report.checks if check.criterion in CLASSES for found in check.diagnosis}
     assert named == entry.names, told
     assert report.gradable
+    assert not list(harmful(report))
     assert [check.id for check in report.checks] == [check.id for check in ROWS.checks]
 
 

@@ -77,7 +77,7 @@ MALFORMED: dict[str, list[Any]] = {
     "a claim of another kind": [["nonce", "NONCE"], ["value", {"dict": [["parameters", 7], ["module", True]]}]],
     "a shape that is a number": [
         ["nonce", "NONCE"],
-        ["value", {"dict": [["parameters", [{"dict": [["name", "w"], ["shape", 7], ["grad", True]]}]]]}],
+        ["value", {"dict": [["parameters", {"dict": [["names", ["w"]], ["shapes", [7]]]}]]}],
     ],
 }
 

@@ -1,7 +1,7 @@
 """What each logit depends on: nothing later, everything earlier, and no other row of the batch.
 
-The two sides of a comparison run in processes of their own, so that nothing can be remembered from one to the other,
-and with weights set by the grader: at their initial values some leaks are too small to see.
+The two sides of a comparison run in different processes, so that nothing can be remembered from one to the other, and
+with weights set by the grader: at their initial values some leaks are too small to see.
 """
 
 from __future__ import annotations
@@ -61,17 +61,19 @@ def before(student: Student, assignment: Assignment, weights: dict[str, np.ndarr
 
 
 @pytest.fixture(scope="module")
-def rows_mix(
-    student: Student,
-    assignment: Assignment,
-    weights: dict[str, np.ndarray],
-    tokens: np.ndarray,
-    before: np.ndarray,
-) -> float:
+def pushed(model: Module, weights: dict[str, np.ndarray]) -> Module:
+    """The model under ``weights``, where it has not seen ``tokens``: the other side of the comparisons."""
+    model.push(weights)
+    return model
+
+
+@pytest.fixture(scope="module")
+def rows_mix(pushed: Module, assignment: Assignment, tokens: np.ndarray, before: np.ndarray) -> float:
     """By how much the logits of one row move when all other rows change, earlier and later ones."""
     changed = other(tokens, assignment.course.V)
     changed[KEPT] = tokens[KEPT]
-    after = logits_in_fresh_process(student, assignment.course, weights, changed, second=True)
+    pushed(changed[:1])  # a model that does something else at its first call gives other logits on the two sides
+    after = ladder.logits(pushed(changed), (*tokens.shape, assignment.course.V))
     return float(np.abs(after[KEPT] - before[KEPT]).max())
 
 
@@ -79,6 +81,7 @@ def rows_mix(
 def sides(
     student: Student,
     assignment: Assignment,
+    pushed: Module,
     weights: dict[str, np.ndarray],
     tokens: np.ndarray,
     before: np.ndarray,
@@ -95,25 +98,15 @@ def sides(
         stop = 1 if start == 0 else n.T_max
         changed[row, start:stop] = other(changed[row, start:stop], n.V)
     if rows_mix <= TOLERANCE * scale(before):
-        return Sides(before, logits_in_fresh_process(student, n, weights, changed, second=True), starts)
-    first, second = (
-        np.concatenate([logits_in_fresh_process(student, n, weights, row[None], side) for row in rows])
-        for side, rows in ((False, tokens), (True, changed))
-    )
+        return Sides(before, ladder.logits(pushed(changed), before.shape), starts)
+    first = np.concatenate([logits_in_fresh_process(student, n, weights, row[None]) for row in tokens])
+    second = np.concatenate([ladder.logits(pushed(row[None]), (1, n.T_max, n.V)) for row in changed])
     return Sides(first, second, starts)
 
 
-def test_full_model(
-    sides: Sides,
-    model: Module,
-    assignment: Assignment,
-    weights: dict[str, np.ndarray],
-    tokens: np.ndarray,
-    notes: Notes,
-) -> None:
-    model.push(weights)
+def test_full_model(sides: Sides, pushed: Module, assignment: Assignment, tokens: np.ndarray, notes: Notes) -> None:
     try:
-        matrix = influence(model, tokens[0, : -(-assignment.course.T_max // 2)], assignment.course.V)
+        matrix = influence(pushed, tokens[0, : -(-assignment.course.T_max // 2)], assignment.course.V)
     except (Failed, StudentError):
         matrix = np.zeros((1, 1))  # a picture decides nothing
     notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=sides.starts[:4])
@@ -234,17 +227,12 @@ def scale(logits: np.ndarray) -> float:
 
 
 def logits_in_fresh_process(
-    student: Student, dims: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray, second: bool = False
+    student: Student, dims: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray
 ) -> np.ndarray:
-    """The logits for ``tokens``, from a process that has seen nothing else, or, on the ``second`` side, one row.
-
-    So a model that does something else at its first call gives other logits on the two sides.
-    """
+    """The logits for ``tokens``, from a process that has seen nothing else."""
     with student.fresh() as fresh:
         model = fresh.build("GPT", dims.arguments())
         model.push(weights)
-        if second:
-            model(tokens[:1])
         return ladder.logits(model(tokens), (*tokens.shape, dims.V))
 
 

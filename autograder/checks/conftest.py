@@ -71,9 +71,9 @@ def assignment() -> Assignment:
 
 @pytest.fixture(scope="module")
 def student(suite: Suite) -> Iterator[Student]:
-    """The submission, in one process per check file."""
+    """The submission; what one file of checks builds, the next does not find."""
     yield suite.student
-    suite.student.close()
+    suite.student.release()
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,22 @@
-"""Zip files for instructors: the grader's files, a secret, and what a platform wants beside them."""
+"""Zip files to be uploaded or handed out: the grader's files, and what goes with them."""
 
 from __future__ import annotations
 
+import hashlib
 import io
 import secrets
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.assignment import ASSIGNMENT
+
 TOP = Path(__file__).resolve().parents[2]
 GRADER = ("*.py", "*.toml", "*.json", "*.txt", "*.html", "*.css", "*.js", "*.ipynb")
 INSTALL = ("setup.sh", "missing.py", "grade.txt", "torch.txt")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files give the same bytes, whenever they are packed
 SECRET_BYTES = 32
+HANDED_OUT = "student/"
 
 
 class PackError(Exception):
@@ -41,6 +45,22 @@ def grader() -> dict[str, Entry]:
     """The grader and what installs it, without the tests and the reference solution."""
     names = sorted(str(path.relative_to(TOP)) for kind in GRADER for path in (TOP / "autograder").rglob(kind))
     return {name: text(name) for name in ("LICENSE", *(f"requirements/{name}" for name in INSTALL), *names)}
+
+
+def student() -> dict[str, Entry]:
+    """What students get: the assignment, the grader and how to start it, in one folder. There is no secret in it.
+
+    Raises PackError where student/ is not as it was derived: somebody's solution may be in it.
+    """
+    lines = text("reference/derived.sha256").data.decode().splitlines()
+    derived = {name: digest for digest, name in (line.split("  ", 1) for line in lines) if name.startswith(HANDED_OUT)}
+    files = {name: text(name) for name in derived}
+    for name, entry in files.items():
+        if hashlib.sha256(entry.data).hexdigest() != derived[name]:
+            raise PackError(f"{name}: edited, so a solution may be in it; take it back (git checkout {name})")
+    own = {name: text(f"bundle/{name}") for name in ("Makefile", "README.md")}
+    everything = files | own | grader() | {"pyproject.toml": text("pyproject.toml")}  # which setup.sh reads
+    return {f"{ASSIGNMENT.name}/{name}": entry for name, entry in everything.items()}
 
 
 def new_secret() -> bytes:

@@ -21,7 +21,7 @@ SAYS: dict[Status, str] = {
 
 def safe(text: str) -> str:
     """``text`` without what a page or a terminal could take for more than text, and not too long."""
-    return clean(text, CAP)
+    return clean(text, CAP).replace("\t", " ")
 
 
 def named(report: Report, check: Verdict) -> str:

@@ -92,6 +92,7 @@ class Student:
         self._process: Process | None = None
         self._objects = 0
         self._loaded: set[str] = set()
+        self._changed = False  # whether stand-ins have replaced what the file defines
 
     # --- what checks use --------------------------------------------------------------------------------------------
 
@@ -153,6 +154,7 @@ class Student:
         Those in ``replace`` are replaced whole, since they cannot be built.
         """
         self._load("gpt")
+        self._changed = True
         given = {"module": "gpt", "names": dict(probes), "replace": list(replace)}
         self._call(" and ".join(probes), "stand-in", "stand_in", given)
 
@@ -210,6 +212,16 @@ class Student:
         """The layers of confinement that held."""
         return self._record.held
 
+    def release(self) -> None:
+        """Let go of all that was built, and of the process too where stand-ins have changed its classes."""
+        if self._process is None:
+            return
+        if self._changed:
+            self.close()
+            return
+        with contextlib.suppress(StudentError):  # then the process is gone too
+            self._call("what was built", "forget", "forget", {})
+
     def close(self) -> None:
         """End this handle's process; the next call starts another."""
         if self._process is not None:
@@ -218,6 +230,7 @@ class Student:
             self._record.output += self._process.output[: max(0, room)]
             self._process = None
             self._loaded.clear()
+            self._changed = False
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
@@ -431,9 +444,11 @@ class Module:
 
 
 def _claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
+    listed = answer["parameters"]
+    frozen, owners = set(listed["frozen"]), dict(listed["owners"])
     parameters = tuple(
-        Parameter(str(p["name"]), tuple(_numbers(p["shape"], int)), bool(p["grad"]), str(p["owner"]))
-        for p in answer["parameters"]
+        Parameter(str(name), tuple(_numbers(shape, int)), name not in frozen, str(owners.get(name, "")))
+        for name, shape in zip(listed["names"], listed["shapes"], strict=True)
     )
     if any(len(p.shape) > MAX_RANK or min(p.shape, default=0) < 0 or p.size > MOST for p in parameters):
         raise ValueError("not a shape")

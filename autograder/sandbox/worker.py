@@ -109,6 +109,10 @@ class Worker:
         methods = sorted({name for cls in type(built).__mro__ if cls not in PLAIN for name in vars(cls)})
         return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": self._parameters(built)}
 
+    def do_forget(self) -> None:
+        """Let go of all objects."""
+        self.objects.clear()
+
     def do_stand_in(self, module: str, names: dict[str, np.ndarray], replace: list[str]) -> None:
         """Put a linear map in place of what these classes compute, or, for ``replace``, in place of the class."""
         namespace = vars(importlib.import_module(module))
@@ -129,13 +133,16 @@ class Worker:
         """Whether a class or function has a parameter of that name."""
         return _takes(getattr(importlib.import_module(module), name), {argument: None})
 
-    def _parameters(self, built: Any) -> list[dict[str, Any]]:
-        if not isinstance(built, nn.Module):
-            return []
-        return [
-            {"name": name, "shape": list(p.shape), "grad": p.requires_grad, "owner": self.probes.owner(built, name)}
-            for name, p in nn.Module.named_parameters(built)
-        ]
+    def _parameters(self, built: Any) -> dict[str, Any]:
+        """Names and shapes, and what is said of few: the names of frozen ones, and the stand-ins that hold others."""
+        found = dict(nn.Module.named_parameters(built)) if isinstance(built, nn.Module) else {}
+        owners = {name: self.probes.owner(built, name) for name in found}
+        return {
+            "names": list(found),
+            "shapes": [list(p.shape) for p in found.values()],
+            "frozen": [name for name, p in found.items() if not p.requires_grad],
+            "owners": {name: owner for name, owner in owners.items() if owner},
+        }
 
     def do_push(self, number: int, weights: dict[str, np.ndarray]) -> None:
         """Copy ``weights`` into the parameters of these names."""

@@ -1,6 +1,6 @@
 """``python -m tests.docker.parity [FILE ...]``: the score of each submission on every channel, which must be the same.
 
-Without arguments, 20 files of the bank: variants, mistakes and broken ones, taken at even distances.
+Without arguments, 20 files of the bank: variants, mistakes, attacks and broken ones, taken at even distances.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rich.table import Table
 from tests import bank_file
 from tests.docker import channels
 
-SHARES = {"variants": 6, "mistakes": 10, "broken": 4}
+SHARES = {"variants": 5, "mistakes": 8, "attacks": 4, "broken": 3}
 
 
 def chosen() -> list[Path]:

@@ -58,7 +58,8 @@ def claims(self, number, module, name, arguments, seed, double):
         shapes = [(f"{i}.{key}", shape) for i in range(L) for key, shape in block + inner + norms]
         shapes += [("t", (V, d)), ("p", (T_max, d)), ("g", (d,)), ("b", (d,)), ("h", (V, d))]
     self.sizes = arguments
-    listed = [{"name": key, "shape": list(shape), "grad": True, "owner": ""} for key, shape in shapes]
+    names, sizes = zip(*shapes)
+    listed = {"names": list(names), "shapes": [list(size) for size in sizes], "frozen": [], "owners": {}}
     return {"module": True, "methods": ["forward", "generate"], "parameters": listed}
 
 

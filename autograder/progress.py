@@ -1,0 +1,80 @@
+"""What changed since the last run on the same path: the points of that run, kept in a small file beside the work."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from autograder.files import BadInput, write_whole
+from autograder.report import Report
+
+
+class Run(BaseModel):
+    """What is remembered of one run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sha256: str  # of what was graded
+    rubric: str
+    score: float
+    max_score: float
+    criteria: dict[str, float]  # points by criterion
+    unwritten: tuple[str, ...]
+
+
+def last(folder: Path, path: Path) -> Run | None:
+    """The last run on ``path``, where ``folder`` remembers one."""
+    try:
+        return Run.model_validate_json(_file(folder, path).read_bytes())
+    except (OSError, ValidationError):  # none yet, or of an earlier version: both cost a line of text only
+        return None
+
+
+def remember(folder: Path, path: Path, report: Report) -> None:
+    """Keep the points of ``report`` in ``folder``, which is made if need be; where that fails, do without."""
+    run = Run(
+        sha256=report.submission.sha256,
+        rubric=report.provenance.rubric,
+        score=report.score,
+        max_score=report.max_score,
+        criteria=_points(report),
+        unwritten=tuple(entry.name for entry in report.unwritten),
+    )
+    with contextlib.suppress(OSError, BadInput):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(_file(folder, path), run.model_dump_json(indent=1) + "\n")
+
+
+def since(before: Run | None, report: Report) -> str:
+    """What changed since the run ``before``, in a line; empty where nothing can be compared."""
+    if before is None or before.rubric != report.provenance.rubric:
+        return ""
+    now = _points(report)
+    gains = {name: points - before.criteria.get(name, 0) for name, points in now.items()}
+    moved = {name: gain for name, gain in gains.items() if gain}
+    if not moved:
+        same = ", for the same code" if before.sha256 == report.submission.sha256 else ""
+        return f"As many points as in the last run{same}."
+    whole = len(now) == len(before.criteria)
+    total = report.score - before.score if whole else sum(moved.values())
+    capped = total != sum(moved.values())
+    most = f" ({report.max_score:g} is the most)" if capped else ""
+    parts = ", ".join(name if len(moved) == 1 and not capped else f"{name} {gain:+g}" for name, gain in moved.items())
+    return f"{total:+g} since the last run{most}: {parts}."
+
+
+def _points(report: Report) -> dict[str, float]:
+    """By criterion, of those that were asked for."""
+    ran = [check for check in report.checks if check.status != "skipped"]
+    return {
+        criterion.id: sum(check.score for check in ran if check.criterion == criterion.id)
+        for criterion in report.criteria
+        if any(check.criterion == criterion.id for check in ran)
+    }
+
+
+def _file(folder: Path, path: Path) -> Path:
+    return folder / f"{hashlib.sha256(bytes(path.absolute().resolve())).hexdigest()[:16]}.json"

@@ -1,0 +1,244 @@
+"""``make bench``: what grading costs, as ratios of one run, against the budget below.
+
+    python -m tests.bench [--quick] [--only NAME ...]
+
+Times of a shared machine drift, so what belongs together is measured in turns and given as a ratio; the seconds beside
+it are for orientation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from autograder import rubric, submission, suite
+from autograder.sandbox.process import Zygote
+from autograder.sandbox.student import Student
+from tests import bank_file
+from tests.conftest import ROOT
+from tests.measure_course import memory
+
+REFERENCE = ROOT / "reference"
+IMPORT = [sys.executable, "-c", "import torch"]
+GRADE = [sys.executable, "-m", "autograder", "grade", "reference"]
+PLAIN = [sys.executable, "-m", "tests.plain"]
+ROWS = rubric.load()
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One line of the budget: what was measured must not be above ``most``."""
+
+    name: str
+    most: float
+    unit: str
+
+
+# design: two cores, environment warm
+BUDGET = {
+    "single": Limit("grade reference: wall less 1 s, to import torch", 1.3, "x"),
+    "batch": Limit("CPU of a submission in a batch, after start", 1.0, "s"),
+    "memory": Limit("growth of the trusted process to the last submission", 1.0, "MB"),
+}
+Figures = dict[str, float]  # of a section: what is shown, and under "budget" what the budget is about
+
+
+def timed(command: list[str]) -> tuple[float, float]:
+    """Wall and CPU seconds of a command and its children."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - started, cpu
+
+
+def in_turns(times: int, *commands: list[str]) -> list[tuple[float, float]]:
+    """The median wall and CPU seconds of each command, run in turns."""
+    rounds = [[timed(command) for command in commands] for _ in range(times)]
+    return [
+        (statistics.median(w for w, _ in runs), statistics.median(c for _, c in runs))
+        for runs in zip(*rounds, strict=True)
+    ]
+
+
+def single(quick: bool) -> Figures:
+    """`grade reference` as a command of its own, against nothing but the import of torch."""
+    (bare, bare_cpu), (wall, cpu) = in_turns(3 if quick else 7, IMPORT, GRADE)
+    return {
+        "import torch, wall s": bare,
+        "grade reference, wall s": wall,
+        "wall ratio": wall / bare,
+        "CPU ratio": cpu / bare_cpu,
+        "budget": (wall - 1) / bare,
+    }
+
+
+def spent(zygote: Zygote) -> float:
+    """CPU seconds of this process, the zygote and all that it has forked and reaped."""
+    fields = Path(f"/proc/{zygote.pid}/stat").read_text().rpartition(")")[2].split()
+    return time.process_time() + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def each(zygote: Zygote, times: int, work: Callable[[], object]) -> float:
+    """CPU seconds of ``work``, the mean of so many times."""
+    before = spent(zygote)
+    for _ in range(times):
+        work()
+    return (spent(zygote) - before) / times
+
+
+def batch(quick: bool) -> Figures:
+    """The reference, and a mixture of the bank, graded one after another with one zygote."""
+    _, bare_cpu = timed(IMPORT)
+    files = bank_file.paths("variants", "mistakes")
+    mixture = files[:: len(files) // (6 if quick else 20)]
+    with Zygote() as zygote, tempfile.TemporaryDirectory() as folder:
+        suite.grade(submission.read(REFERENCE), zygote, ROWS)
+        one = each(zygote, 3 if quick else 10, lambda: suite.grade(submission.read(REFERENCE), zygote, ROWS))
+        handed_in = iter([bank_file.load(file).write(made(Path(folder, file.stem))) for file in mixture])
+        mixed = each(zygote, len(mixture), lambda: suite.grade(submission.read(next(handed_in)), zygote, ROWS))
+    return {
+        "import torch, CPU s": bare_cpu,
+        "reference, CPU s": one,
+        "reference, to import torch": one / bare_cpu,
+        f"{len(mixture)} of the bank, CPU s each": mixed,
+        "budget": one,
+    }
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def workers(quick: bool) -> Figures:
+    """`regrade` on a folder of submissions, with one and with two graders."""
+    files = bank_file.paths("variants")[: 4 if quick else 16]
+    found = {}
+    for count in (1, 2):
+        with tempfile.TemporaryDirectory() as name:
+            source = made(Path(name, "in"))
+            for file in files:
+                bank_file.load(file).write(made(source / file.stem))
+            command = [sys.executable, "-m", "autograder", "regrade", str(source), "--out", f"{name}/out"]
+            wall, cpu = timed([*command, "--workers", str(count)])
+            found[f"{count} graders, submissions a minute"] = 60 * len(files) / wall
+            found[f"{count} graders, CPU s each, start included"] = cpu / len(files)
+    return found
+
+
+def growth(quick: bool) -> Figures:
+    """Memory of the trusted process, which sees one submission after another; of each, one criterion is graded."""
+    last = 100 if quick else 1000
+    seen: dict[int, int] = {}
+    with Zygote() as zygote:
+        handed_in = submission.read(REFERENCE)
+        for number in range(1, last + 1):
+            suite.grade(handed_in, zygote, ROWS, only="paper")
+            if number in (50, last):
+                seen[number] = memory(os.getpid())
+    grown = (seen[last] - seen[50]) / 1024
+    return {"at the 50th, MB": seen[50] / 1024, f"grown to submission {last}, MB": grown, "budget": grown}
+
+
+def checks(quick: bool) -> Figures:
+    """CPU of each check of the reference, in ms; what several share is with the first."""
+    total: Counter[str] = Counter()
+    times = 2 if quick else 8
+    with Zygote() as zygote:
+        suite.grade(submission.read(REFERENCE), zygote, ROWS)
+        for _ in range(times):
+            total.update(suite.grade(submission.read(REFERENCE), zygote, ROWS).timing.checks)
+    return {name: 1000 * seconds / times for name, seconds in total.items()}
+
+
+def layers(quick: bool) -> Figures:
+    """What lies around a submission: a process of its own, its confinement, and a question to it; ms each."""
+    times = 20 if quick else 100
+    found = {}
+    for name, without in (("confinement", ()), ("nothing", ("landlock", "seccomp", "uid"))):
+        with Zygote(without=without) as zygote:
+            zygote.fork("student").close()
+            until = []
+
+            def process(zygote: Zygote = zygote, until: list[float] = until) -> None:
+                forked = zygote.fork("student")
+                until.append(forked.cpu)
+                forked.close()
+
+            whole = each(zygote, times, process)
+            found[f"a process, from fork to reap, with {name}, CPU"] = 1000 * whole
+            found[f"of it inside, until it waits for a question, with {name}, CPU"] = 1000 * statistics.mean(until)
+    with Zygote() as zygote:
+        student = Student(zygote, submission.read(REFERENCE).files, ["MLP"])
+        mlp = student.build("MLP", {"d": 4})
+        started = time.perf_counter()
+        for _ in range(10 * times):
+            mlp.pull()
+        found["a question and its answer, wall"] = 100 * (time.perf_counter() - started) / times
+        student.close()
+    return found
+
+
+def plain(quick: bool) -> Figures:
+    """The same checks where the student's code runs in the process of the checks itself, without any protection."""
+    (bare, _), (grade, grade_cpu), (own, own_cpu) = in_turns(2 if quick else 5, IMPORT, GRADE, PLAIN)
+    return {
+        "grade reference, wall, to import torch": grade / bare,
+        "in one process, wall, to import torch": own / bare,
+        "grade to one process, wall": grade / own,
+        "grade to one process, CPU": grade_cpu / own_cpu,
+    }
+
+
+SECTIONS: dict[str, Callable[[bool], Figures]] = {
+    "single": single,
+    "batch": batch,
+    "workers": workers,
+    "memory": growth,
+    "checks": checks,
+    "layers": layers,
+    "plain": plain,
+}
+
+
+def lines(section: str, figures: Figures) -> Iterator[tuple[str, str, str]]:
+    """Rows of the table: what, how much, and how that compares to the budget."""
+    for name, value in figures.items():
+        limit = BUDGET.get(section)
+        if name != "budget":
+            yield name, f"{value:,.2f}", ""
+        elif limit:
+            within = "within" if value <= limit.most else "OVER"
+            yield limit.name, f"{value:,.2f} {limit.unit}", f"{within} {limit.most:g} {limit.unit}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="What grading costs, against the budget")
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    options = parser.parse_args()
+    for name in options.only:
+        doc = SECTIONS[name].__doc__ or ""
+        table = Table("", "", "budget", title=f"{name}: {doc}", title_justify="left", box=None, pad_edge=False)
+        for row in lines(name, SECTIONS[name](options.quick)):
+            table.add_row(*row)
+        Console(width=100, highlight=False).print(table, "")
+
+
+if __name__ == "__main__":
+    main()

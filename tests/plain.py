@@ -1,0 +1,91 @@
+"""``python -m tests.plain``: the reference under the same checks, its code in the checks' own process, unprotected.
+
+The floor that the benchmark compares grading with: no fork, no wire, no confinement, torch imported once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from autograder import rubric, submission, suite
+from autograder.oracle import server
+from autograder.sandbox import worker
+from autograder.sandbox.confine import Limits
+from tests.conftest import ROOT
+
+FILES = ("gpt", "paper", "head")
+
+
+class Here:
+    """In place of a process: the operations, called directly."""
+
+    alive, held, output = True, (), b""
+
+    def __init__(self, role: str) -> None:
+        self._operations: Any = worker.Worker() if role == "student" else server.Operations()
+        self._modules: dict[str, Any] = {}
+        self._started = time.process_time()
+
+    @property
+    def cpu(self) -> float:
+        return time.process_time() - self._started
+
+    def call(self, operation: str, arguments: dict[str, Any], *_: float) -> Any:
+        with self._modules_of_its_own():
+            return numbers(getattr(self._operations, f"do_{operation}")(**arguments))
+
+    @contextlib.contextmanager
+    def _modules_of_its_own(self) -> Iterator[None]:
+        """Two submissions, and the checks too, have modules of the same name."""
+        others = {name: sys.modules.pop(name) for name in FILES if name in sys.modules}
+        finders = sys.meta_path[:]
+        sys.modules.update(self._modules)
+        sys.meta_path.insert(0, getattr(self._operations, "finder", finders[0]))
+        try:
+            yield
+        finally:
+            self._modules = {name: sys.modules.pop(name) for name in FILES if name in sys.modules}
+            sys.modules.update(others)
+            sys.meta_path[:] = finders
+
+    def close(self) -> None:
+        pass
+
+
+class Nursery:
+    """In place of a zygote."""
+
+    limits = Limits()
+
+    def fork(self, role: str) -> Here:
+        return Here(role)
+
+    def ready(self) -> dict[str, Any]:
+        return {"torch": torch.__version__, "python": "", "platform": ""}
+
+
+def numbers(value: Any) -> Any:
+    """``value`` with tensors as arrays."""
+    if isinstance(value, torch.Tensor):
+        return worker._as_array(value)
+    if isinstance(value, dict):
+        return {key: numbers(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(numbers, value))
+    return value
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    report = suite.grade(submission.read(ROOT / "reference"), Nursery(), rubric.load())  # type: ignore[arg-type]
+    print(f"{report.score:g} / {report.max_score:g} points")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""The handout and the other texts of the assignment say nothing about numbers that does not hold."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from autograder.assignment import ASSIGNMENT
+from autograder.oracle import ledger
+
+ROOT = Path(__file__).resolve().parent.parent
+COURSE = ASSIGNMENT.course
+TEXTS = ("student/README.md", "reference/answers.md", "reference/gpt.py", "reference/paper.py")
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# Numbers that somebody could have got wrong: with a thousands separator, a decimal point, a sign, or "about".
+FIGURE = re.compile(
+    r"(?:(?<![\w.,*(])|(?<=\*\*))([-+]?\d{1,3}(?:,\d{3})+|[-+]?\d+\.\d+|\d{3,}|[-+]\d{2,}|(?<=bout )\d+)(?![\d\w])"
+)
+NO_FIGURES = re.compile(r"\b(?:5\.[1-4]|2021|2\.0 means)\b|#+ [\d.]+")  # tasks, a year, an explanation of percentages
+
+Ref = SimpleNamespace
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(5)
+
+
+def model_of(ref: Ref, **others: object) -> torch.nn.Module:
+    return ref.gpt.GPT(**{**COURSE.arguments(), **others})
+
+
+@torch.no_grad()
+def loss(ref: Ref, change: Callable[[torch.nn.Module], object] = lambda _: None) -> float:
+    """The median of the first losses of three models, on random tokens."""
+    losses = []
+    for _ in range(3):
+        model = model_of(ref)
+        change(model)
+        idx, targets = torch.randint(COURSE.V, (2, 32, COURSE.T_max))
+        losses.append(model(idx, targets)[1].item())
+    return statistics.median(losses)
+
+
+def with_std(std: float) -> Callable[[torch.nn.Module], object]:
+    return lambda model: torch.nn.init.normal_(model.lm_head.weight, std=std)
+
+
+def tied_from_one(model: torch.nn.Module) -> None:
+    """Tied, with the start that nn.Embedding has by itself."""
+    model.lm_head.weight = model.tok_emb.weight
+    torch.nn.init.normal_(model.tok_emb.weight)
+
+
+def memorised(ref: Ref) -> tuple[float, float]:
+    """The loss before and after 50 steps of AdamW on one batch."""
+    model = model_of(ref)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+    idx, targets = torch.randint(COURSE.V, (2, 16, COURSE.T_max))
+    losses = []
+    for _ in range(51):
+        _, value = model(idx, targets)
+        losses.append(value.item())
+        optimizer.zero_grad()
+        value.backward()
+        optimizer.step()
+    return losses[0], losses[-1]
+
+
+def numel(ref: Ref, change: Callable[[torch.nn.Module], object]) -> int:
+    """By how much a change to the model changes the number of its parameters."""
+    model = model_of(ref)
+    before = sum(p.numel() for p in model.parameters())
+    change(model)
+    return sum(p.numel() for p in model.parameters()) - before
+
+
+def in_blocks(change: Callable[[torch.nn.Module], object]) -> Callable[[torch.nn.Module], object]:
+    return lambda model: [change(block) for block in model.blocks]
+
+
+def without(*names: str) -> Callable[[torch.nn.Module], object]:
+    """Take parameters or modules, named by their path, out of a module."""
+
+    def change(module: torch.nn.Module) -> None:
+        for name in names:
+            *path, last = name.split(".")
+            setattr(module.get_submodule(".".join(path)), last, None)
+
+    return change
+
+
+def biases(layer: torch.nn.Linear) -> None:
+    layer.bias = torch.nn.Parameter(torch.zeros(layer.out_features))
+
+
+def expected(ref: Ref) -> dict[str, tuple[float, float]]:
+    """{figure: (what it is, how far it may be off)}: counted or measured on the reference model, not on the text."""
+    n, chance = COURSE, math.log(COURSE.V)
+    model = model_of(ref)
+    total = sum(p.numel() for p in model.parameters())
+    part = {
+        "embeddings": [model.tok_emb, model.pos_emb],
+        "attention": [block.attn for block in model.blocks],
+        "mlp": [block.mlp for block in model.blocks],
+        "norms": [norm for block in model.blocks for norm in (block.ln1, block.ln2)],
+        "final": [model.ln_f, model.lm_head],
+    }
+    count = {name: sum(p.numel() for m in modules for p in m.parameters()) for name, modules in part.items()}
+    blocks = count["attention"] + count["mlp"] + count["norms"]
+    matrices = sum(p.numel() for p in model.blocks.parameters() if p.dim() == 2)
+    tied = sum(p.numel() for p in model_of(ref, tie_weights=True).parameters())
+    first, last = memorised(ref)
+    assert last < 0.2
+    both_norms = ("ln1", "ln2")
+    exact = {
+        f"{total:,}": total,
+        f"{tied:,}": tied,
+        f"{n.V * n.d:,}": model.lm_head.weight.numel(),
+        **{f"{number:,}": number for number in count.values()},
+        **{f"{100 * number / total:.1f}": 100 * number / total for number in count.values()},
+        f"{matrices:,}": 12 * n.L * n.d**2,
+        "12": matrices / (n.L * n.d**2),
+        f"{blocks:,}": blocks,
+        f"{blocks - matrices:,}": 10 * n.d * n.L,
+        f"{count['mlp'] / count['attention']:.3f}": count["mlp"] / count["attention"],
+        "0.8": total / 1e6,
+        "100": 100,
+        str(n.d): n.d,
+        f"{chance:.3f}": chance,
+        # The table of differences, each made with the model.
+        "-2,304": numel(ref, lambda m: (in_blocks(without(*both_norms))(m), without("ln_f")(m))),
+        "-2,048": numel(ref, in_blocks(without(*both_norms))),
+        "-1,024": numel(ref, in_blocks(without("ln1"))),
+        "-512": numel(ref, in_blocks(without("attn.proj.bias"))),
+        "-256": numel(ref, without("ln_f")),
+        f"-{blocks:,}": numel(ref, without("blocks")),
+        f"+{n.V}": numel(ref, lambda m: biases(m.lm_head)),
+        "+1,536": numel(ref, in_blocks(lambda b: [biases(k) for h in b.attn.heads for k in (h.query, h.key, h.value)])),
+    }
+    measured = {
+        "4.3": (first, 0.08),
+        "4.34": (loss(ref), 0.025),
+        "4.341": (ref.paper.expected_initial_loss(n.V, n.d, (3 * n.d) ** -0.5), 0.0006),
+        "4.20": (loss(ref, with_std(0.02)), 0.015),
+        "4.200": (ref.paper.expected_initial_loss(n.V, n.d, 0.02), 0.0006),
+        "0.026": (ref.paper.expected_initial_loss(n.V, n.d, 0.02) - chance, 0.0006),
+        "4.5": (loss(ref, lambda m: setattr(m, "ln_f", torch.nn.Identity())), 0.06),
+        "27": (loss(ref, with_std(1.0)), 1.2),
+        "87": (loss(ref, tied_from_one), 2),
+        "11": (math.sqrt(n.d), 0.5),
+    }
+    # What is chosen, not measured: the window of the check (tested below), GPT-2's start, a learning rate, a bound.
+    given = {figure: (float(figure), 0.0) for figure in ("4.15", "4.45", "0.02", "0.0004", "0.001", "0.2")}
+    return {figure: (float(value), 0.06 if "." in figure else 0) for figure, value in exact.items()} | measured | given
+
+
+def test_each_figure_is_what_the_model_shows(ref: Ref) -> None:
+    known = expected(ref)
+    found: set[str] = set()
+    for name in TEXTS:
+        text = NO_FIGURES.sub("", BLOCK.sub("", (ROOT / name).read_text("utf-8")))
+        text = "\n".join(
+            line for line in text.splitlines() if not line.lstrip().startswith(("self.", "x =", "return "))
+        )
+        figures = set(FIGURE.findall(text))
+        assert figures <= set(known), f"{name}: nothing tells whether these are right: {sorted(figures - set(known))}"
+        found |= figures
+    for figure in found:
+        value, off = known[figure]
+        assert float(figure.replace(",", "")) == pytest.approx(value, abs=off), figure
+    assert len(found) > 35
+
+
+def test_the_causes_of_a_difference_are_those_the_grader_names() -> None:
+    """Each row of the table of differences is one that the grader's own arithmetic has, and says the same."""
+    text = (ROOT / "student" / "README.md").read_text("utf-8")
+    rows = dict(re.findall(r"^  \| ([-+][\d,]+) \| (.+) \|$", text, re.MULTILINE))
+    by_delta: dict[int, list[str]] = {}
+    for cause in ledger.CAUSES:
+        by_delta.setdefault(cause.delta(COURSE), []).append(cause.name)
+    assert len(rows) == 8
+    for figure in rows:
+        assert int(figure.replace(",", "")) in by_delta, figure
+
+
+def test_the_window_is_that_of_the_check() -> None:
+    from autograder.checks.initial_loss import ABOVE, BELOW
+
+    chance = math.log(COURSE.V)
+    for name in ("student/README.md", "reference/gpt.py"):
+        text = (ROOT / name).read_text("utf-8")
+        assert f"{chance - BELOW:.2f}" in text
+        assert f"{chance + ABOVE:.2f}" in text
+
+
+def test_the_sizes_in_the_stubs_are_those_of_the_course() -> None:
+    sizes = {**COURSE.arguments(), "d_head": COURSE.d // COURSE.H}
+    text = (ROOT / "reference" / "gpt.py").read_text("utf-8")
+    assert dict(re.findall(r"^    (V|T_max|d|H|d_head|L) .* (\d+)$", text, re.MULTILINE)) == {
+        letter: str(size) for letter, size in sizes.items()
+    }
+    said = ", ".join(f"{letter}={sizes[letter]}" for letter in ("V", "T_max", "d", "L"))
+    assert f"({said}) the total is {ledger.total(COURSE):,}" in (ROOT / "reference" / "paper.py").read_text("utf-8")
+
+
+def test_a_row_of_equal_numbers_gives_no_nan_and_a_row_without_a_place_to_look_does() -> None:
+    assert F.layer_norm(torch.ones(3), (3,)).tolist() == [0, 0, 0]
+    assert torch.full((3,), -math.inf).softmax(-1).isnan().all()
+
+
+def test_generation_without_the_crop_stops_as_the_handout_says(ref: Ref) -> None:
+    with pytest.raises(IndexError, match="index out of range in self"):
+        model_of(ref).pos_emb(torch.arange(COURSE.T_max + 1))
+
+
+def test_the_handout_has_the_code_of_the_notebook_and_only_imports_beside_it(ref: Ref) -> None:
+    cells = json.loads((ROOT / "student" / "step-05.ipynb").read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) + "\n" for cell in cells if cell["id"].startswith(("python-", "try-"))]
+    blocks = BLOCK.findall((ROOT / "student" / "README.md").read_text("utf-8"))
+    assert [block for block in blocks if block in code] == code
+    rest = [block for block in blocks if block not in code]
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("head", "gpt", "paper"):
+            patch.setitem(__import__("sys").modules, name, getattr(ref, name))
+        for block in rest:
+            assert all(re.match(r"(import|from) |$", line) for line in block.splitlines())
+            exec(block, {})

@@ -1,0 +1,241 @@
+"""What students get and hand in: the bundle grades as the project does, says what changed, and what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder import cli, handin, progress, submission
+from autograder.files import BadInput
+from autograder.lms import _pack
+from autograder.report import Report, totals
+from tests.conftest import ROOT
+from tests.test_cli import command, one_line
+
+STUDENT = ROOT / "student"
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundle, unpacked somewhere else."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    done = command("package", "student", "--out", str(folder / "student.zip"))
+    assert (done.returncode, done.stderr) == (0, "")
+    with zipfile.ZipFile(folder / "student.zip") as archive:
+        archive.extractall(folder)
+    return folder / "gpt-assembly"
+
+
+def make(bundle: Path, *arguments: str) -> str:
+    """What ``make`` prints in the bundle, with this Python's packages in place of a download."""
+    clean = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("PYTEST_", "AUTOGRADER_", "MAKE")) and k != "PYTHONPATH"
+    }
+    done = subprocess.run(
+        ["make", *arguments, f"PYTHON={sys.executable}"],
+        cwd=bundle, env=clean | {"TORCH_INDEX_URL": "", "COLUMNS": "80"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_bundle_has_the_assignment_and_the_grader_and_nothing_that_students_may_not_see(bundle):
+    files = {str(path.relative_to(bundle)) for path in bundle.rglob("*") if path.is_file()}
+    assert {name.split("/")[0] for name in files} == {
+        *("student", "autograder", "requirements", "Makefile", "README.md", "LICENSE", "pyproject.toml")
+    }
+    assert {name for name in files if name.startswith("student/")} == {
+        f"student/{name}" for name in ("README.md", "answers.md", "gpt.py", "head.py", "paper.py", "step-05.ipynb")
+    }
+    for name in files:
+        text = (bundle / name).read_text("utf-8")
+        assert "BEGIN SOLUTION" not in text, name
+        assert "Marking:" not in text
+    assert _pack.zipped(_pack.student()) == _pack.zipped(_pack.student())
+
+
+def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
+    for name in ("student", "bundle", "requirements", "autograder"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "reference").mkdir()
+    for name in ("LICENSE", "pyproject.toml", "reference/derived.sha256"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.setattr(_pack, "TOP", tmp_path)
+    assert "gpt-assembly/student/gpt.py" in _pack.student()
+    shutil.copy(ROOT / "reference" / "gpt.py", tmp_path / "student" / "gpt.py")
+    with pytest.raises(_pack.PackError, match=r"student/gpt.py: edited.*git checkout student/gpt.py"):
+        _pack.student()
+
+
+def test_in_the_bundle_make_grades_as_the_project_does_and_says_what_changed(
+    bundle: Path, grade: Callable[..., Report], tmp_path: Path
+) -> None:
+    assert make(bundle, "grade").endswith("Each class counts\nby itself as far as it can.\n")
+    wrong = (ROOT / "reference" / "gpt.py").read_text("utf-8").replace("F.gelu(", "F.relu(")
+    (bundle / "student" / "gpt.py").write_text(wrong, "utf-8")
+    report = tmp_path / "report.json"
+    printed = make(bundle, "grade", f"ARGS=--json {report}")
+    (tmp_path / "student").mkdir()
+    for name in ("gpt.py", "head.py", "paper.py"):
+        shutil.copy(bundle / "student" / name, tmp_path / "student")
+    here = grade(tmp_path / "student")
+    there = json.loads(report.read_text("utf-8"))
+    same = json.loads(here.to_json())
+    for block in ("checks", "score", "submission"):
+        assert there[block] == same[block]
+    assert 0 < here.score < 100
+    assert there["provenance"]["seed_id"] == here.provenance.seed_id
+    *_, last = printed.splitlines()
+    assert last.startswith(f"+{here.score:g} since the last run: attention +")
+
+    said = make(bundle, "submit").splitlines()
+    assert said[0] == "submission.zip, to be uploaded:"
+    assert [line.split()[0] for line in said[1:6]] == ["gpt.py", "paper.py", "head.py", "answers.md", "step-05.ipynb"]
+    assert said[5].endswith("left out: it is as it was given out")
+    assert said[6] == "Still to be done: 5 written answers are empty."
+    assert said[7] == f"In the last run this code had {here.score:g} of 100 points."
+    assert said[8].startswith("Still to be written: parameter_count, ")
+    assert submission.read(bundle / "submission.zip").sha256 == here.submission.sha256
+
+
+def test_make_alone_lists_what_students_need(bundle):
+    listed = make(bundle)
+    assert [line.split()[1] for line in listed.splitlines() if line.startswith("make ")] == [
+        *("help", "setup", "grade", "submit", "clean")
+    ]
+
+
+# --- what changed -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def full(grade: Callable[..., Report]) -> Report:
+    return grade(ROOT / "reference")
+
+
+def without(report: Report, *lost: str) -> Report:
+    """``report``, with no points in some checks (``causality.past``) or criteria."""
+    checks = tuple(
+        check.model_copy(update={"score": 0}) if {check.id, check.criterion} & {*lost} else check
+        for check in report.checks
+    )
+    score, _, bonus = totals(checks, {"bonus"}, 100)
+    return report.model_copy(update={"checks": checks, "score": score, "bonus": bonus})
+
+
+def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
+    path, folder = tmp_path / "work", tmp_path / "new" / "folder"
+
+    def line(before: Report, after: Report) -> str:
+        progress.remember(folder, path, before)
+        return progress.since(progress.last(folder, path), after)
+
+    assert progress.since(progress.last(folder, path), full) == ""
+    plain = without(full, "bonus")
+    lower = without(plain, "mlp", "causality.past")
+    assert line(lower, lower) == "As many points as in the last run, for the same code."
+    assert line(lower, plain) == "+9 since the last run: mlp +7, causality +2."
+    assert line(plain, lower) == "-9 since the last run: mlp -7, causality -2."
+    assert line(without(plain, "mlp"), lower) == "-2 since the last run: causality."
+    assert line(without(plain, "paper"), without(plain, "mlp")) == "-2 since the last run: mlp -7, paper +5."
+    # Above 100 no point counts.
+    assert line(without(plain, "causality.past"), full) == (
+        "+2 since the last run (100 is the most): causality +2, bonus +6."
+    )
+    assert line(plain, full) == "+0 since the last run (100 is the most): bonus +6."
+    assert progress.last(folder, tmp_path / "other") is None
+
+
+def test_under_another_rubric_nothing_is_compared(full: Report, tmp_path: Path) -> None:
+    progress.remember(tmp_path, tmp_path, full)
+    before = progress.last(tmp_path, tmp_path)
+    other = full.model_copy(update={"provenance": full.provenance.model_copy(update={"rubric": "other"})})
+    assert progress.since(before, other) == ""
+
+
+def test_a_broken_memory_or_none_that_can_be_written_costs_only_the_line(full: Report, tmp_path: Path) -> None:
+    progress.remember(tmp_path, tmp_path, full)
+    (kept,) = tmp_path.glob("*.json")
+    kept.write_text("{")
+    assert progress.last(tmp_path, tmp_path) is None
+    (tmp_path / "file").write_text("")
+    progress.remember(tmp_path / "file", tmp_path, full)
+
+
+def test_one_criterion_alone_is_compared_but_not_remembered(tmp_path: Path) -> None:
+    work, history = tmp_path / "work", str(tmp_path / "history")
+    shutil.copytree(STUDENT, work)
+    assert command("grade", str(work), "--history", history).returncode == 0
+    shutil.copy(ROOT / "reference" / "paper.py", work)
+    for _ in range(2):
+        done = command("grade", str(work), "--history", history, "--only", "paper")
+        assert done.stdout.splitlines()[-1] == "+5 since the last run: paper."
+
+
+# --- handing in -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(STUDENT, tmp_path / "work"))
+
+
+def test_of_notebook_and_files_the_one_that_was_edited_is_handed_in(work: Path, tmp_path: Path) -> None:
+    notebook = json.loads((work / "step-05.ipynb").read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if cell["id"] == "MLP":
+            cell["source"] = ["class MLP(nn.Module):\n", "    pass\n"]
+    (work / "step-05.ipynb").write_text(json.dumps(notebook), "utf-8")
+    made = handin.pack(work, tmp_path / "out.zip", None)
+    assert "step-05.ipynb" in made.files
+    assert {"gpt.py", "paper.py"} <= set(made.left_out)
+    assert submission.read(tmp_path / "out.zip").sha256 == submission.read(work).sha256
+
+
+def test_nothing_is_refused_but_what_is_missing_is_said(work: Path, tmp_path: Path) -> None:
+    for name in ("gpt.py", "answers.md", "step-05.ipynb"):
+        (work / name).unlink()
+    (work / "notes.txt").write_text("not code")
+    (work / "link.py").symlink_to(ROOT / "reference" / "gpt.py")
+    made = handin.pack(work, tmp_path / "out.zip", None)
+    assert sorted(made.files) == ["head.py", "paper.py"]
+    assert any("no gpt.py" in line for line in made.lines)
+    assert any(line.startswith("There is no answers.md") for line in made.lines)
+
+
+def test_code_that_changed_after_the_run_is_not_said_to_have_its_points(
+    work: Path, tmp_path: Path, full: Report
+) -> None:
+    own = submission.read(work)
+    of_work = full.model_copy(update={"submission": full.submission.model_copy(update={"sha256": own.sha256})})
+    progress.remember(tmp_path / "history", work, of_work)
+    lines = handin.pack(work, tmp_path / "out.zip", tmp_path / "history").lines
+    assert "In the last run this code had 100 of 100 points." in lines
+    (work / "gpt.py").write_text("x = 1\n")
+    lines = handin.pack(work, tmp_path / "out.zip", tmp_path / "history").lines
+    assert "Changed since the last run (100 of 100 points): make grade." in lines
+
+
+def test_where_there_is_nothing_that_is_said_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for path in (tmp_path / "empty", tmp_path / "nowhere"):
+        with pytest.raises(BadInput, match="name the folder with your work"):
+            handin.pack(path, tmp_path / "out.zip", None)
+
+
+def test_on_windows_the_way_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert "wsl --install" in one_line(capsys.readouterr().err)
