@@ -54,7 +54,9 @@ class Result:
         from autograder.render import terminal
 
         page = io.StringIO()
-        terminal.show(self.report, Console(file=page, width=terminal.WIDTH, highlight=False))
+        # In a notebook rich would show something itself, and in colours.
+        plain = Console(file=page, width=terminal.WIDTH, highlight=False, color_system=None, force_jupyter=False)
+        terminal.show(self.report, plain)
         return page.getvalue().rstrip("\n")
 
     def _score(self) -> str:

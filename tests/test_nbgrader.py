@@ -174,6 +174,8 @@ def test_the_export_has_everyone_with_their_score(graded: NbgraderCourse) -> Non
     rows = {row["student_id"]: row for row in csv.DictReader((graded.root / "grades.csv").open())}
     assert float(rows["strict"]["score"]) == sum(expected("mistakes/attention_mask_strict").values())
     assert {float(row["max_score"]) for row in rows.values()} == {100.0 + WRITTEN}
+    assert [name for name, row in rows.items() if row["score"] == ""] == ["nobody"]  # not graded is no zero
+    assert float(rows["stub"]["score"]) == 0
 
 
 def test_scores_after_a_regrade_go_into_the_gradebook_and_manual_ones_stay(
