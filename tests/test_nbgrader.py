@@ -124,7 +124,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]
     assert "BEGIN SOLUTION" not in json.dumps(release)
     for name, bank in CLASS.items():
         files = bank_file.load(BANK / f"{bank}.py").files if bank else dict(REFERENCE)
-        gpt = files["gpt.py"].decode() + (KILLED if name == "killer" else "")
+        gpt = "\n".join(files.get(file, b"").decode() for file in ("head.py", "gpt.py"))
+        gpt += KILLED if name == "killer" else ""
         cells = written(release, gpt, files["paper.py"].decode())
         cells = {"forger": forge, "deleter": delete}.get(name, list)(cells)
         folder = root / "submitted" / name / nbgrader.NAME
