@@ -1,6 +1,8 @@
 """Kill the grader at random moments: no process and no folder may be left, and no half of a file.
 
-python -m tests.kill --count 20 [--seed N]
+    python -m tests.kill --count 20 [--seed N]
+
+In turns, a batch with two graders and the grading of one submission are killed.
 """
 
 from __future__ import annotations
@@ -17,22 +19,37 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests import bank_file
 from tests.processes import descendants
 
 ROOT = Path(__file__).resolve().parent.parent
 PR_SET_CHILD_SUBREAPER = 36
+SUBMISSIONS = 4  # of a batch
 PATIENCE = 5.0  # s in which all has to be gone, on a machine that is not overloaded
 
 
-def killed(folder: Path, after: float, patience: float) -> list[str]:
-    """What is wrong once a grading that writes into ``folder`` was killed ``after`` so many seconds."""
+def one(folder: Path) -> list[str]:
+    """The command that grades one submission, over a report that is there already."""
+    (folder / "report.json").write_text('{"score": null}')
+    return ["grade", "reference", "--only", "mlp", "--json", str(folder / "report.json")]
+
+
+def batch(folder: Path) -> list[str]:
+    """The command that grades a few."""
+    for path in bank_file.paths("variants")[:SUBMISSIONS]:
+        place = folder / "in" / path.stem
+        place.mkdir(parents=True)
+        bank_file.load(path).write(place)
+    return ["regrade", str(folder / "in"), "--out", str(folder / "graded"), "--workers", "2"]
+
+
+def killed(folder: Path, after: float, patience: float, command: list[str]) -> list[str]:
+    """What is wrong once a command that writes into ``folder`` was killed ``after`` so many seconds."""
     temporary = folder / "tmp"
     temporary.mkdir()
-    (folder / "report.json").write_text('{"score": null}')
     before = descendants(os.getpid())
-    command = [sys.executable, "-m", "autograder", "grade", "reference", "--only", "mlp"]
     process = subprocess.Popen(
-        [*command, "--json", str(folder / "report.json")],
+        [sys.executable, "-m", "autograder", *command],
         cwd=ROOT,
         env=os.environ | {"TMPDIR": str(temporary)},
         stdout=subprocess.DEVNULL,
@@ -49,10 +66,11 @@ def killed(folder: Path, after: float, patience: float) -> list[str]:
         if not wrong or time.monotonic() > deadline:
             break
         time.sleep(0.05)
-    try:
-        json.loads((folder / "report.json").read_text("utf-8"))
-    except ValueError:
-        wrong.append("half a report")
+    for path in [*folder.glob("*.json"), *folder.glob("graded/results/*.json")]:
+        try:
+            json.loads(path.read_text("utf-8"))
+        except ValueError:
+            wrong.append(f"half a report in {path.name}")
     return [f"killed after {after:.2f} s: {what}" for what in wrong]
 
 
@@ -63,8 +81,9 @@ def run(count: int, seed: int, longest: float, patience: float = PATIENCE) -> li
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         for part in range(count):
-            with tempfile.TemporaryDirectory(prefix="kill-") as folder:
-                wrong += killed(Path(folder), (part + rng.random()) * longest / count, patience)
+            with tempfile.TemporaryDirectory(prefix="kill-") as name:
+                folder, after = Path(name), (part + rng.random()) * longest / count
+                wrong += killed(folder, after, patience, one(folder) if part % 2 else batch(folder))
     finally:
         libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
     return wrong
@@ -74,7 +93,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Kill the grader at random moments")
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 31))
-    parser.add_argument("--longest", type=float, default=6.0, help="seconds that a grading takes here, about")
+    parser.add_argument("--longest", type=float, default=15.0, help="seconds that a batch takes here, about")
     options = parser.parse_args()
     print(f"--seed {options.seed}", flush=True)
     wrong = run(options.count, options.seed, options.longest)

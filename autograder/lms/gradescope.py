@@ -35,7 +35,7 @@ def graded(report: Report, place: Place) -> str:
 def refused(line: str, place: Place) -> str:
     """No points for what cannot be graded, with the reason; another upload mends it."""
     test = {"name": "What was handed in", "status": "failed", "output": _view.safe(line)}
-    output = f"Nothing was graded. {_view.safe(line)}"
+    output = f"Nothing was graded: {_view.safe(line)}"
     return _document(score=0, output=output, tests=[test], extra_data=_handed_in(place))
 
 
