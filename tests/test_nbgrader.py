@@ -221,6 +221,15 @@ def test_a_fault_of_the_grader_is_no_score(graded: NbgraderCourse, monkeypatch: 
     assert graded.scores()["relu"] == before
 
 
+def test_no_option_lets_saved_outputs_be_the_score() -> None:
+    from traitlets.config import Config
+
+    assert nbgrader_autograde.Grade(config=Config({"Execute": {"enabled": False}})).enabled
+    steps = nbgrader_autograde.preprocessors()
+    assert nbgrader_autograde.Grade in steps
+    assert nbgrader_autograde.Execute not in steps
+
+
 def test_points_that_are_not_the_rubrics_are_refused(graded: NbgraderCourse) -> None:
     with pytest.raises(nbgrader.BadInput, match="check-mlp: 3 points in nbgrader, 7 in the rubric"):
         nbgrader.agree({"mlp": 3}, {"mlp": 7})

@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import Execute
+from traitlets import Bool
 
 from autograder import notebook, rubric, submission
 from autograder.course import nbgrader
@@ -35,6 +36,8 @@ class NotGraded(Exception):
 
 class Grade(Execute):  # type: ignore[misc]
     """Grades notebooks that have cells of the rubric; others are executed as nbgrader would."""
+
+    enabled = Bool(True)  # no setting: with --no-execute, outputs that a student saved would be the score
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         """Put numbers and reasons into the outputs of ``nb``, and what comes on top into the gradebook."""
