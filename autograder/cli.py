@@ -27,7 +27,9 @@ def _commands() -> None:
 
 @app.command()
 def grade(
-    path: Annotated[Path, typer.Argument(help="gpt.py, or a folder that holds it", show_default=False)],
+    path: Annotated[
+        Path, typer.Argument(help="gpt.py or a notebook, or a folder or zip that holds one", show_default=False)
+    ],
     json: Annotated[
         Path | None, typer.Option(help="write the report to this file, and what the untrained model writes beside it")
     ] = None,

@@ -66,9 +66,10 @@ def smaller(name: str, data: bytes) -> bytes:
         return data
 
 
-def defines(cells: Iterable[str]) -> bool:
-    """Whether a definition of the assignment is begun in the cells: others are for trying things out."""
-    return any(DEFINES.search(source) for source in cells)
+def work(cells: Iterable[str], given: Iterable[str]) -> bool:
+    """Whether a cell defines something that is asked for, and is not as ``given`` out. Others are for trying things."""
+    known = set(given)
+    return any(DEFINES.search(source) and source not in known for source in cells)
 
 
 def _cells(content: Any) -> Iterable[Any]:

@@ -143,7 +143,8 @@ def _work(shown: str, mains: list[_Entry], notebooks: list[_Entry]) -> tuple[lis
     """The one candidate that holds work, as (gpt.py) or (notebook). Raises BadSubmission where there are several."""
     if len(mains) > MAX_NOTEBOOKS or len(notebooks) > MAX_NOTEBOOKS:
         raise _several(shown, mains or notebooks)
-    edited = [entry for entry in mains if not _as_given(MAIN, entry.read())]
+    edited = [entry for entry in mains if (data := entry.read()).strip() and not _as_given(MAIN, data)]
+    given = [cell for path in STUBS.glob("*.ipynb") for cell in notebook.read(path.read_bytes())]
     written: dict[bytes, _Entry] = {}
     broken: list[BadSubmission] = []
     for entry in notebooks:
@@ -152,9 +153,8 @@ def _work(shown: str, mains: list[_Entry], notebooks: list[_Entry]) -> tuple[lis
         except BadSubmission as error:
             broken.append(error)
             continue
-        data = notebook.write(cells)
-        if notebook.defines(cells) and not _as_given(NOTEBOOK, data):
-            written.setdefault(data, entry)  # copies of the same are one
+        if notebook.work(cells, given):
+            written.setdefault(notebook.write(cells), entry)  # copies of the same are one
     work = [*edited, *written.values()]
     if not work and broken:
         raise broken[0]
@@ -172,8 +172,6 @@ def _several(shown: str, candidates: list[_Entry]) -> BadSubmission:
 
 def _as_given(name: str, data: bytes) -> bool:
     """Whether a file is as it was given out, but for the blanks at its line ends."""
-    if name == NOTEBOOK:
-        return any(data == notebook.write(notebook.read(path.read_bytes())) for path in STUBS.glob("*.ipynb"))
     given = STUBS / name
     return given.is_file() and [*map(bytes.rstrip, data.splitlines())] == [
         *map(bytes.rstrip, given.read_bytes().splitlines())

@@ -149,6 +149,14 @@ def test_nbgraders_gradebook_has_the_scores(graded: Course) -> None:
     with graded.book() as book:
         export(book, "nbgrader", target)
     with api.Gradebook(f"sqlite:///{target}") as theirs:
-        found = {s.student.id: (s.score, s.max_score) for s in theirs.assignment_submissions("gpt-assembly")}
+        found = {s.student.id: (s.score, s.max_score) for s in theirs.assignment_submissions("step-05")}
         assert found == {f"student{n}": (93.0, 100.0) for n in range(6)}
         assert theirs.find_student("student1").last_name
+        mlp = theirs.find_grade("check-mlp", "step-05", "step-05", "student1")
+        mlp.manual_score = 3.0
+        theirs.db.commit()
+    with graded.book() as book:
+        export(book, "nbgrader", target)
+    with api.Gradebook(f"sqlite:///{target}") as theirs:
+        mlp = theirs.find_grade("check-mlp", "step-05", "step-05", "student1")
+        assert (mlp.auto_score, mlp.manual_score, mlp.needs_manual_grade) == (7.0, 3.0, True)

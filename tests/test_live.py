@@ -35,9 +35,11 @@ def test_what_was_run_last_is_graded_once_until_the_code_changes(
     ran: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran += [*MINE, WRONG, "for step in range(10**12): pass", "def half(:", *MINE, "check('mlp')"]
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     result = check("mlp")
     assert result.points == 7, result
-    assert "MLP  task 5.2" in repr(result)
+    assert repr(result).startswith('check("mlp")  ')
+    assert "\x1b" not in repr(result)
     assert 'class="autograder"' in result._repr_html_()
 
     def started(*_: object, **__: object) -> None:
@@ -50,6 +52,9 @@ def test_what_was_run_last_is_graded_once_until_the_code_changes(
         assert causality.points == 10
         assert '<svg class="heat"' in causality._repr_html_()
         assert check().points == 100
+        patch.setenv("NBGRADER_EXECUTION", "autograde")
+        assert (repr(causality), repr(check("bonus"))) == ("10", "0")
+        patch.delenv("NBGRADER_EXECUTION")
         ran.append(WRONG)
         with pytest.raises(AssertionError, match="started again"):
             check("mlp")
@@ -111,9 +116,9 @@ def test_an_unknown_criterion_is_answered_with_those_there_are() -> None:
 
 
 def test_a_style_sheet_inside_of_a_page_holds_there_alone() -> None:
-    style = ":root { a: b; } body, h1 { c: d; } .x { e: f; } @media print { .y, .z { g: h; } }"
+    style = ":root { a: b; } body, h1 { c: d; } .x { e: 1.5rem; } @media print { .y, .z { g: h; } }"
     assert html.scoped(style) == (  # type: ignore[arg-type]
-        ".autograder { a: b; }.autograder, .autograder h1 { c: d; }.autograder .x { e: f; }"
+        ".autograder { a: b; }.autograder, .autograder h1 { c: d; }.autograder .x { e: calc(1.5 * 14px); }"
         " @media print {.autograder .y, .autograder .z { g: h; } }"
     )
 

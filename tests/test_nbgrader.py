@@ -34,20 +34,22 @@ CLASS = {
     "variant": "variants/einsum_parameters",
     "optional": "variants/all_optional_parts",
     "relu": "mistakes/mlp_relu",
-    "postnorm": "mistakes/block_post_norm",
-    "nocrop": "mistakes/generate_without_crop",
+    "strict": "mistakes/attention_mask_strict",
+    "lists": "mistakes/attention_heads_in_list",
     "killer": "",
-    "forger": "mistakes/mlp_relu",
+    "forger": "mistakes/attention_mask_strict",
     "deleter": "",
 }
 
 
-def expected(name: str) -> float:
-    """The score that the bank says, which test_bank.py holds against `grade`."""
+def expected(name: str) -> dict[str, float]:
+    """The points by criterion that the bank says, which test_bank.py holds against `grade`."""
     entry = bank_file.load(BANK / f"{name}.py")
     lost = entry.loses | entry.bonus
-    points = {check.id: SHARE.get(lost.get(check.id, "passed"), 0.0) * check.points for check in ROWS.checks}
-    return min(ROWS.total, sum(points.values()))
+    return {
+        row.id: sum(SHARE.get(lost.get(check.id, "passed"), 0.0) * check.points for check in row.checks)
+        for row in ROWS.criteria
+    }
 
 
 def written(release: dict[str, Any], gpt: str, paper: str) -> list[dict[str, Any]]:
@@ -122,7 +124,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]
     assert "BEGIN SOLUTION" not in json.dumps(release)
     for name, bank in CLASS.items():
         files = bank_file.load(BANK / f"{bank}.py").files if bank else dict(REFERENCE)
-        gpt = files["gpt.py"].decode() + (KILLED if name == "killer" else "")
+        gpt = "\n".join(files.get(file, b"").decode() for file in ("head.py", "gpt.py"))
+        gpt += KILLED if name == "killer" else ""
         cells = written(release, gpt, files["paper.py"].decode())
         cells = {"forger": forge, "deleter": delete}.get(name, list)(cells)
         folder = root / "submitted" / name / nbgrader.NAME
@@ -137,12 +140,15 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]
 
 def test_nbgraders_score_is_the_graders_and_none_is_lost(graded: NbgraderCourse) -> None:
     scores = graded.scores()
-    totals = {name: sum(cell[3] for cell in cells.values()) for name, cells in scores.items() if name in CLASS}
-    assert set(totals) == set(CLASS)
     for name, bank in CLASS.items():
         if name == "killer":
             continue
-        assert totals[name] == (expected(bank) if bank else 100), name
+        points = expected(bank) if bank else {row.id: row.points for row in ROWS.criteria}
+        cells = {
+            cell.removeprefix("check-"): found for cell, found in scores[name].items() if cell.startswith("check-")
+        }
+        assert {cell: found[0] for cell, found in cells.items()} == points | {"bonus": 0}, name
+        assert sum(found[3] for found in cells.values()) == min(ROWS.total, sum(points.values())), name
     dead = {name: cell[0] for name, cell in scores["killer"].items() if name.startswith("check-")}
     assert (dead["check-mlp"], dead["check-attention"], dead["check-paper"]) == (0, 14, 5)
     assert "There was an error processing assignment 'step-05' for student 'nobody'" in graded.said
@@ -150,9 +156,10 @@ def test_nbgraders_score_is_the_graders_and_none_is_lost(graded: NbgraderCourse)
 
 
 def test_bonus_points_are_extra_credit_and_never_lift_above_the_total(graded: NbgraderCourse) -> None:
-    scores = graded.scores()
-    assert scores["optional"]["check-bonus"][:2] == (0, 0)  # 100 without them
-    assert all(cell[1] in (None, 0) for name, cell in scores["relu"].items() if name != "check-bonus")
+    found = {name: cells["check-bonus"][1] for name, cells in graded.scores().items()}
+    strict = expected("mistakes/attention_mask_strict")["bonus"]
+    assert strict > 0
+    assert (found["reference"], found["stub"], found["relu"], found["strict"]) == (0, 0, 2, strict)
 
 
 def test_reasons_are_in_the_feedback(graded: NbgraderCourse) -> None:
@@ -160,13 +167,16 @@ def test_reasons_are_in_the_feedback(graded: NbgraderCourse) -> None:
     page = (graded.root / "feedback" / "relu" / nbgrader.NAME / f"{nbgrader.NAME}.html").read_text()
     assert "The activation is ReLU; it should be GELU." in page
     assert 'class="heat"' in page
+    assert not list(graded.root.glob("feedback/*/*/autograder"))
 
 
 def test_the_export_has_everyone_with_their_score(graded: NbgraderCourse) -> None:
     graded.run("export", "--to", "grades.csv")
     rows = {row["student_id"]: row for row in csv.DictReader((graded.root / "grades.csv").open())}
-    assert float(rows["relu"]["score"]) == expected("mistakes/mlp_relu")
+    assert float(rows["strict"]["score"]) == sum(expected("mistakes/attention_mask_strict").values())
     assert {float(row["max_score"]) for row in rows.values()} == {100.0 + WRITTEN}
+    assert [name for name, row in rows.items() if row["score"] == ""] == ["nobody"]  # not graded is no zero
+    assert float(rows["stub"]["score"]) == 0
 
 
 def test_scores_after_a_regrade_go_into_the_gradebook_and_manual_ones_stay(
@@ -209,6 +219,15 @@ def test_a_fault_of_the_grader_is_no_score(graded: NbgraderCourse, monkeypatch: 
     with pytest.raises(RuntimeError, match="no memory"):
         nbgrader_autograde.Grade().preprocess(notebook, facts)
     assert graded.scores()["relu"] == before
+
+
+def test_no_option_lets_saved_outputs_be_the_score() -> None:
+    from traitlets.config import Config
+
+    assert nbgrader_autograde.Grade(config=Config({"Execute": {"enabled": False}})).enabled
+    steps = nbgrader_autograde.preprocessors()
+    assert nbgrader_autograde.Grade in steps
+    assert nbgrader_autograde.Execute not in steps
 
 
 def test_points_that_are_not_the_rubrics_are_refused(graded: NbgraderCourse) -> None:

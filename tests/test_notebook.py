@@ -225,11 +225,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_was_edited_is_the_submission(folder: Path) -> None:
     assert submission.read(folder).handed_in == ("gpt.py", "paper.py")  # nothing was
+    save(folder / "step-05.ipynb", "print(1)", "class GPT:\n    raise NotImplementedError", "x = 2")
+    assert submission.read(folder).handed_in == ("gpt.py", "paper.py")  # nothing that is asked for
     save(folder / "step-05.ipynb", WORK)
     assert submission.read(folder).handed_in == (NOTEBOOK,)
     (folder / "helper.py").write_text("x = 1")
     (folder / "paper.py").write_text("x = 1")
     assert submission.read(folder).handed_in == ("helper.py", NOTEBOOK, "paper.py")
+    (folder / "gpt.py").write_text(" \n")
+    assert NOTEBOOK in submission.read(folder).handed_in
     (folder / "gpt.py").write_text(WORK)
     with pytest.raises(BadSubmission, match=r"2 candidates for what to grade \(.*gpt.py, .*step-05.ipynb\); leave one"):
         submission.read(folder)

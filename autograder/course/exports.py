@@ -36,7 +36,7 @@ class Handed:
 
 def read(path: Path, assignment: str | None = None) -> tuple[str, list[Handed]]:
     """The layout of the export at ``path`` and its submissions. Raises BadInput."""
-    if path.suffix.lower() == ".py":
+    if path.suffix.lower() in (".py", ".ipynb"):
         raise BadInput(f"{path}: a single file; `grade` grades it, this command takes a folder or an archive of many")
     found = entries(path)
     if not found:

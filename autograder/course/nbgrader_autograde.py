@@ -8,6 +8,7 @@ goes on with the next student, and has no score.
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import Execute
+from traitlets import Bool
 
 from autograder import notebook, rubric, submission
 from autograder.course import nbgrader
@@ -34,6 +36,8 @@ class NotGraded(Exception):
 
 class Grade(Execute):  # type: ignore[misc]
     """Grades notebooks that have cells of the rubric; others are executed as nbgrader would."""
+
+    enabled = Bool(True)  # no setting: with --no-execute, outputs that a student saved would be the score
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         """Put numbers and reasons into the outputs of ``nb``, and what comes on top into the gradebook."""
@@ -121,6 +125,13 @@ def _outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> li
     else:
         return []
     return [new_output("execute_result", data=data, execution_count=1)]
+
+
+def tidy(assignment: str, **_: Any) -> None:
+    """After a step of nbgrader, in the course's folder: the package goes to students once, not back and forth."""
+    for step in ("autograded", "feedback"):
+        for copy in Path(step).glob(f"*/{assignment}/autograder"):
+            shutil.rmtree(copy, ignore_errors=True)
 
 
 def preprocessors() -> list[Any]:

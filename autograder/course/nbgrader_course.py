@@ -19,11 +19,14 @@ import sys
 
 sys.path.insert(0, {top!r})  # where the autograder is
 
-from autograder.course.nbgrader_autograde import preprocessors
+from autograder.course.nbgrader_autograde import preprocessors, tidy
+from autograder.course.nbgrader_export import Table
 
 c = get_config()
 c.CourseDirectory.course_id = "gpt"
 c.Autograde.autograde_preprocessors = preprocessors()
+c.Autograde.post_convert_hook = c.GenerateFeedback.post_convert_hook = tidy
+c.ExportApp.plugin_class = Table
 c.Autograde.exclude_overwriting = {{"{name}": ["head.py"]}}  # a student may have a Head of their own
 '''
 NEXT = f"""{{out}}: ready. From there:

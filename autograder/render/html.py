@@ -81,13 +81,13 @@ def inside(report: Report) -> str:
 
 
 def scoped(style: str) -> Markup:
-    """A style sheet that holds inside of ``.autograder`` alone."""
+    """A style sheet that holds inside of ``.autograder`` alone, and takes no size from around it."""
 
     def selectors(match: re.Match[str]) -> str:
         listed = [re.sub(r"^(:root|body)$", "", one.strip()) for one in match[2].split(",")]
         return f"{match[1]}{', '.join(f'.autograder {one}'.strip() for one in listed)} {{"
 
-    return Markup(SELECTORS.sub(selectors, style))
+    return Markup(re.sub(r"([\d.]+)rem\b", r"calc(\1 * 14px)", SELECTORS.sub(selectors, style)))
 
 
 @functools.cache

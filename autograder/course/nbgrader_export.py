@@ -1,0 +1,61 @@
+"""What ``nbgrader export`` writes: its own table, in which who was not graded has no score instead of a zero."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from nbgrader.api import MissingEntry
+from nbgrader.plugins import ExportPlugin
+
+from autograder.course import nbgrader
+
+PERSON = ("last_name", "first_name", "email")
+COLUMNS = (
+    *("assignment", "duedate", "timestamp", "student_id", *PERSON),
+    *("raw_score", "late_submission_penalty", "score", "max_score"),
+)
+
+
+class Table(ExportPlugin):  # type: ignore[misc]
+    """The columns of nbgrader's CSV; a comma in a name is only a comma. Who handed in nothing has 0, as there."""
+
+    def export(self, gradebook: Any) -> None:
+        """Write the table to ``--to``, or to grades.csv."""
+        target = self.to or "grades.csv"
+        with open(target, "w", newline="", encoding="utf-8") as file:
+            table = csv.DictWriter(file, COLUMNS)
+            table.writeheader()
+            table.writerows(self._rows(gradebook))
+        self.log.info("Exported grades to %s", target)
+
+    def _rows(self, gradebook: Any) -> Iterator[dict[str, Any]]:
+        for assignment in gradebook.assignments:
+            for student in gradebook.students:
+                if (self.assignment and assignment.name not in map(str, self.assignment)) or (
+                    self.student and student.id not in map(str, self.student)
+                ):
+                    continue
+                row = {"assignment": assignment.name, "duedate": assignment.duedate, "student_id": student.id}
+                row |= {name: getattr(student, name) for name in PERSON} | {"max_score": assignment.max_score}
+                try:
+                    handed_in = gradebook.find_submission(assignment.name, student.id)
+                except MissingEntry:
+                    yield row | {"raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
+                    continue
+                row["timestamp"] = handed_in.timestamp
+                if not _ungraded(handed_in):
+                    late = handed_in.late_submission_penalty
+                    row |= {"raw_score": handed_in.score, "late_submission_penalty": late}
+                    row["score"] = max(0.0, handed_in.score - late)
+                yield row
+
+
+def _ungraded(handed_in: Any) -> bool:
+    """Whether a cell that the grader fills has no points, neither from it nor by hand."""
+    return any(
+        grade.name.startswith(nbgrader.CELL) and grade.auto_score is None and grade.manual_score is None
+        for notebook in handed_in.notebooks
+        for grade in notebook.grades
+    )
