@@ -136,8 +136,10 @@ def _attention_levels(q: Question) -> Levels:
     single = [case for case in q.cases if case[0].shape[1] == 1]
     readings: dict[int, _Kept[tuple[align.Reading, dict[str, Tensor]]]] = {}
     early: dict[tuple[int, int, tuple[tuple[str, str], ...]], bool] = {}
+    alive: set[int] = set()  # readings for H heads
 
     def candidates(heads: int, most: int, least: int = 0) -> Iterator[Candidate]:
+        nonlocal alive
         if heads not in readings:
             readings[heads] = _Kept((r, q.weights(r, "a.")) for r in _sound(align.attention(q.shapes, d, heads)))
         wrong = () if heads == H else ("heads_wrong_number",)
@@ -146,10 +148,13 @@ def _attention_levels(q: Question) -> Levels:
             if how.get("scale") == "after" or how.get("softmax") == "none":
                 at_one = how
             for number, (reading, w) in enumerate(readings[heads]):
+                if least > 1 and number not in alive:
+                    continue  # with no single mistake does T=1 come out right
                 key = (heads, number, tuple(sorted(at_one.items())))
                 if key not in early:
                     early[key] = q.fits(partial(gpt.attention, w=w, at="a", how=at_one), single)
                 if early[key]:
+                    alive |= {number} if heads == H else set()
                     found = Found((*wrong, *_implied(reading, heads), *names), number, heads)
                     yield found, partial(gpt.attention, w=w, at="a", how=how)
 

@@ -160,7 +160,7 @@ ROWS = (
     _row(
         "scores_lost",
         "Every position reads from all earlier ones alike, whatever the scores are: the mask drowns them.",
-        "what is added to the scores of positions that may be read: it should be 0",
+        "what is added to the scores that should count",
         "mask",
         ("uniform",),
     ),
@@ -213,7 +213,7 @@ ROWS = (
     _row(
         "softmax_of_empty_columns",
         "Only the last position is finite: the softmax runs over an axis along which the mask leaves nothing.",
-        "the axis (dim) of the softmax: it should be that of the positions that are looked at",
+        "the axis (dim) of the softmax",
     ),
     _row(
         "weights_transposed",
@@ -265,7 +265,7 @@ ROWS = (
     _row(
         "heads_split_by_view",
         "(B, T, d) is viewed as (B, H, T, d_head) at once, which mixes positions and heads.",
-        "the line that splits the heads: which of the four axes lie next to each other in memory?",
+        "the line that splits the heads",
         "split",
         ("by view",),
     ),

@@ -3,6 +3,7 @@
 # facts = "M32"
 # extends = "reference"
 # names = ["heads_wrong_number"]
+# also = ["sizes_fixed"]
 # [loses]
 # "attention.heads" = "failed"
 # "parameters.other_sizes" = "failed"

@@ -2,6 +2,7 @@
 # about = "the heads are put next to each other along the wrong axis (dim=1)"
 # facts = "own"
 # extends = "reference"
+# names = ["heads_side_by_side_in_time"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"

@@ -2,6 +2,7 @@
 # about = "each head has the full width d, and the projection takes d: the shapes do not fit"
 # facts = "M24"
 # extends = "reference"
+# names = ["heads_full_size"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"

@@ -2,6 +2,7 @@
 # about = "scaled_dot_product_attention is given both attn_mask and is_causal=True: RuntimeError"
 # facts = "M27"
 # extends = "reference"
+# names = ["mask_and_is_causal"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"

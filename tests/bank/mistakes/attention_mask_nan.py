@@ -2,6 +2,7 @@
 # about = "the mask is built as (1 - tril) * -inf: 0 * -inf is NaN"
 # facts = "M31"
 # extends = "reference"
+# names = ["mask_all_nan"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"

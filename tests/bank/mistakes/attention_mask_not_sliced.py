@@ -2,6 +2,7 @@
 # about = "the mask is not cut to (T, T): only T = T_max works"
 # facts = "M16"
 # extends = "reference"
+# names = ["mask_not_cut"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"

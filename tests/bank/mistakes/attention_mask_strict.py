@@ -2,6 +2,7 @@
 # about = "strict mask: a token does not see itself, so the first row is all -inf and everything becomes NaN"
 # facts = "M11"
 # extends = "reference"
+# names = ["mask_strict"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"

@@ -2,6 +2,7 @@
 # about = "masked scores are set to -20"
 # facts = "M10"
 # extends = "reference"
+# names = ["mask_weak"]
 # [loses]
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"

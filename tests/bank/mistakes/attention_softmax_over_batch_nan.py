@@ -2,6 +2,7 @@
 # about = "softmax over the batch axis (dim=0) after a mask of -inf: NaN"
 # facts = "M06"
 # extends = "reference"
+# names = ["softmax_of_empty_columns"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"
