@@ -254,12 +254,13 @@ def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
 def _model_levels(q: Question) -> Levels:
     """The composition around a known linear map in place of each block; other numbers of blocks are one mistake."""
     L, held = q.sizes["L"], q.sizes.get("blocks", 0)
+    readings = _Kept((reading, q.weights(reading), implied) for reading, implied in _model_readings(q))
 
     def candidates(count: int, most: int, least: int) -> Iterator[Candidate]:
         for how, names in _ways(most, "model", "norm", least=least):
             if how.get("stack") == "last block missing" and held not in (0, L):
                 continue  # no block is left over: there are fewer
-            for number, (reading, implied) in enumerate(_model_readings(q)):
+            for number, (reading, w, implied) in enumerate(readings):
                 gone = how.get("final norm") == "none" and implied == "norm_without_affine"
                 own = "" if gone else implied
                 more = ["positions_missing"] if (reading["pos"] == align.ZERO).all() else []
@@ -268,7 +269,7 @@ def _model_levels(q: Question) -> Levels:
                 told = [name for name in names if not gone or name != "final_norm_unused"]
                 more += ["final_norm_missing"] if gone else []
                 found = Found((*more, *_norms(own, told)), number, count)
-                yield found, partial(gpt.stacked, w=q.weights(reading), blocks=_blocks(q, count), how=how)
+                yield found, partial(gpt.stacked, w=w, blocks=_blocks(q, count), how=how)
 
     others = [n for n in range(1, 9) if n != L and held in (0, n)]
     yield candidates(L, 0, 0)

