@@ -189,3 +189,11 @@ def test_a_leak_of_one_diagonal_is_seen_in_the_picture() -> None:
     assert all(picture[t][t] == "x" for t in range(16))
     assert all(picture[t][t + 1] == "x" for t in range(15))
     assert all(picture[t][s] == " " for t in range(16) for s in range(t + 2, 16))
+
+
+def test_what_waits_for_the_same_definition_says_so_once() -> None:
+    waiting = "GPT.__init__ is not written yet (gpt.py, line 128)."
+    page = shown(report(check(1, "passed"), check(2, "missing", waiting), check(3, "missing", waiting)))
+    assert page.count("not written yet") == 1
+    assert page.count("(to be written)") == 2
+    assert "same reason" not in page

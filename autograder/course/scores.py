@@ -188,7 +188,9 @@ def override(book: Gradebook, student: int, what: str, points: float | None, rea
     elif what.startswith(WRITTEN) and what.removeprefix(WRITTEN).isalnum():
         limit = 100.0
     if limit is None:
-        raise BadInput(f"{what}: neither a check nor written.N nor total; checks are {', '.join(checks)}")
+        alike = [name for name in checks if name.split(".")[0] == what.split(".")[0]]
+        there = alike or dict.fromkeys(f"{name.split('.')[0]}.*" for name in checks)
+        raise BadInput(f"{what}: neither a check nor written.N nor total; there are {', '.join(there)}")
     if points is None and what not in overrides(book, student):
         raise BadInput(f"{what}: nothing was set by hand there, so there is nothing to take back")
     if points is not None and not 0 <= points <= limit:

@@ -123,7 +123,8 @@ def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -
     if check.message:
         first = check.title if check.status == "passed" else told.setdefault(check.message, check.title)
         message = check.message if first == check.title else f"For the same reason as “{first}”."
-        console.print(Padding(Text(message, "dim" if check.status == "passed" else ""), (0, 0, 0, 4)), width=width)
+        if first == check.title or check.status not in ("missing", "blocked"):  # of these the sign says enough
+            console.print(Padding(Text(message, "dim" if check.status == "passed" else ""), (0, 0, 0, 4)), width=width)
     for key, draw in PICTURES.items():
         if check.evidence.get(key) and (check.status == "passed") == (key != "influence"):
             console.print(Padding(draw(check.evidence[key]), (0, 0, 0, 4)), width=width)
