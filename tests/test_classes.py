@@ -22,6 +22,7 @@ from autograder.outcome import Failed
 from autograder.report import Report
 from autograder.sandbox.process import Zygote
 from autograder.sandbox.student import Student
+from tests import bank_file
 from tests.conftest import ROOT
 
 Grade = Callable[..., Report]
@@ -195,3 +196,11 @@ def test_a_model_counts_only_if_its_logits_follow_its_parameters_alone(
     for said, expected in ((found.about_logits, logits), (found.about_parameters, parameters)):
         assert expected in said
         assert bool(expected) == bool(said)
+
+
+@pytest.mark.parametrize("secret", [b"mistakes/norms_unbiased_std0", b"mistakes/norms_unbiased_std4"])
+def test_a_norm_with_two_deviations_is_named_whatever_the_inputs(secret: bytes, grade: Grade, tmp_path: Path) -> None:
+    # The eps beside an unbiased deviation shows where a position's features lie close together.
+    entry = bank_file.load(bank_file.BANK / "mistakes" / "norms_unbiased_std.py")
+    report = grade(entry.write(tmp_path), secret=secret)
+    assert {check.id: check.status for check in report.checks if check.status != "passed"} == entry.loses

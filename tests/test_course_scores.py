@@ -145,6 +145,15 @@ def test_a_changed_rubric_is_applied_to_stored_verdicts_and_compare_says_so(cour
         rescore(book, new, "")
 
 
+def test_points_set_by_hand_are_never_more_than_a_check_has(course: Course) -> None:
+    course.hand_in(ada="# half attention.formula" + LOST)
+    course.regrade()
+    override(course, "ada", "attention.formula", 6)
+    with course.book() as book:
+        actions.settle(book, rescore(book, worth("attention.formula", 4), ""), allow_lower=False)
+    assert "attention.formula: passed 6/6 -> passed 4/4  [rubric]" in compared(course)
+
+
 def test_rescored_reports_equal_those_graded_with_the_new_rubric(course: Course, tmp_path: Path) -> None:
     course.hand_in(bob="# half attention.formula" + LOST)
     course.regrade()

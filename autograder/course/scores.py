@@ -116,7 +116,7 @@ def verdict(row: sqlite3.Row, by_hand: ByHand | None = None) -> Verdict:
     """A stored verdict, with what was set by hand in its place."""
     score, status = float(row["score"]), row["status"]
     if by_hand is not None:
-        score = by_hand.points
+        score = min(by_hand.points, row["max_score"])  # which a changed rubric may have lowered
         status = "passed" if score >= row["max_score"] else "partial" if score > 0 else "failed"
     return Verdict(
         id=row["id"],

@@ -17,8 +17,8 @@ TIMEOUT = 600  # s, the most that PrairieLearn allows; a whole minute more than 
 
 QUESTION = """\
 <pl-question-panel>
-  <p>Hand in your <code>gpt.py</code>, and <code>paper.py</code> for the exercises on paper.</p>
-  <pl-file-upload file-names="gpt.py" optional-file-patterns="[!_.]*.py"></pl-file-upload>
+  <p>Hand in your <code>gpt.py</code>, and <code>paper.py</code> for the exercises on paper; or your notebook.</p>
+  <pl-file-upload optional-file-patterns="[!_.]*.py,[!_.]*.ipynb"></pl-file-upload>
 </pl-question-panel>
 
 <pl-submission-panel>

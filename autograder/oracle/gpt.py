@@ -36,10 +36,11 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, how: How = RIGHT) -> Tenso
     way = how.get("norm", "")
     axis: int | tuple[int, int] = NORM_AXES.get(way, -1)
     centred = x - (0 if way == "not centred" else x.mean(axis, keepdim=True))  # (..., d)
-    terms = math.prod(x.shape[i] for i in (axis if isinstance(axis, tuple) else (axis,))) - (way == "unbiased")
+    terms = math.prod(x.shape[i] for i in (axis if isinstance(axis, tuple) else (axis,)))
+    terms -= way.startswith("unbiased")
     variance = centred.square().sum(axis, keepdim=True) / terms
     eps = {"eps 1": 1.0, "eps 1e-3": 1e-3, "eps 1e-6": 1e-6, "eps 1e-12": 1e-12}.get(way, EPS)
-    spread = variance.sqrt() + eps if way == "eps outside" else (variance + eps).sqrt()
+    spread = variance.sqrt() + eps if way.endswith("eps outside") else (variance + eps).sqrt()
     if way == "by variance":
         spread = variance + eps
     return gain * (centred if way == "not divided" else centred / spread) + bias

@@ -257,7 +257,7 @@ ROWS = (
         "LayerNorm divides by the unbiased deviation, with d - 1 in it, not by the biased one.",
         "the variance or deviation in it",
         "norm",
-        ("unbiased",),
+        ("unbiased", "unbiased, eps outside"),
     ),
     _norm(
         "norm_over_time",
