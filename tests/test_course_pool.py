@@ -203,11 +203,3 @@ def test_a_cluster_with_another_grader_is_refused(versions: dict[str, str], says
     with pytest.raises(BadInput, match=says):
         remote._same_grader(Cluster(versions))
     remote._same_grader(Cluster({"a": grader_version()}))
-
-
-def test_what_cannot_be_graded_is_told_without_the_stored_copy_s_name(tmp_path: Path) -> None:
-    stored = tmp_path / "submission"
-    stored.mkdir()
-    (stored / "work.py").write_text("x = 1\n")
-    found = pool.graded(stored, "0" * 64, None, (), None)  # type: ignore[arg-type]
-    assert found.trouble == "no gpt.py, only work.py; put your classes into a file named gpt.py"

@@ -151,7 +151,7 @@ def test_points_set_by_hand_are_never_more_than_a_check_has(course: Course) -> N
     override(course, "ada", "attention.formula", 6)
     with course.book() as book:
         actions.settle(book, rescore(book, worth("attention.formula", 4), ""), allow_lower=False)
-    assert "attention.formula: passed 6/6 -> passed 4/4  [rubric]" in compared(course)
+    assert "attention.formula: partial 3/6 -> passed 4/4  [override]" in compared(course)
 
 
 def test_rescored_reports_equal_those_graded_with_the_new_rubric(course: Course, tmp_path: Path) -> None:

@@ -107,7 +107,8 @@ def _opened(handed: Handed) -> Submission:
         try:
             return submission.read(path)
         except BadSubmission as error:
-            raise BadSubmission(str(error).replace(f"{path}", "submission").replace(folder, "")) from None
+            told = str(error).removeprefix(f"{path}: ")
+            raise BadSubmission(told.replace(f"{path}", "submission").replace(folder, "")) from None
 
 
 def _bytes(entry: Entry) -> bytes:

@@ -76,8 +76,7 @@ def graded(path: Path, sha256: str, zygote: Zygote, accepted: tuple[str, ...], c
     try:
         handed_in = submission.read(path)
     except BadSubmission as error:
-        # The stored copy has a name of its own, which would tell nobody anything.
-        return Graded(sha256, trouble=str(error).removeprefix(f"{path.name}: "))
+        return Graded(sha256, trouble=str(error))
     report = suite.grade(
         handed_in, zygote, conditions.rubric, secret=conditions.secret, mode="official", accepted=accepted
     )
