@@ -138,7 +138,7 @@ def gained(report: Report, entry: bank_file.BankFile, canary: str) -> Iterator[s
             yield f"{id} is {got.get(id, 'passed')}, deserves {deserved.get(id, 'passed')}: {told[id][:300]}"
     named = {found.mistake for check in report.checks if check.criterion in CLASSES for found in check.diagnosis}
     named = {name for name in named if mistakes.named(name).component in COMPARED}
-    if named != set(entry.names):
+    if named != {name for name in entry.names if mistakes.named(name).component in COMPARED}:
         yield f"named {named}, deserves {entry.names}"
     if not report.gradable or [check.id for check in report.checks] != [check.id for check in ROWS.checks]:
         yield "it is no grade"

@@ -157,6 +157,7 @@ NO_AVERAGE = {
 }
 BLIND = {
     *("mask_upside_down", "mask_inverted", "mask_strict", "mask_diagonal_only", "attention_over_batch"),
+    *("heads_merged_wrongly", "heads_split_by_view"),
     *("block_no_attention", "block_mlp_twice", "blocks_unused", "tokens_unused", "stack_from_embeddings"),
 }
 DISTURBS = {

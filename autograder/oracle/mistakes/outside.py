@@ -264,7 +264,7 @@ ROWS = (
     ),
     _formula(
         "formula_fixed",
-        "It returns the course's numbers whatever it is given.",
+        "It returns the same numbers whatever it is given.",
         "the letters V, T_max, d and L in your formula",
     ),
     _formula(

@@ -1,6 +1,6 @@
 # /// bank
 # about = "everything runs and returns tensors of the right kind, and nothing is right: whoever attacks with this gains what shows"
-# names = ["mlp_width"]
+# names = ["mlp_width", "loss_detached"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"

@@ -1,0 +1,22 @@
+# /// bank
+# about = "the loss is that against idx, not against the targets"
+# facts = "own"
+# extends = "reference"
+# names = ["loss_of_inputs"]
+# [loses]
+# "model.loss" = "failed"
+# "model.training" = "failed"
+# ///
+
+
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        B, T = idx.shape
+        assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.lm_head(self.ln_f(x))
+        if targets is None:
+            return logits
+        return logits, F.cross_entropy(logits.flatten(0, 1), idx.flatten())

@@ -1,0 +1,42 @@
+# /// bank
+# about = "the projections are scaled in place while gradients are recorded"
+# facts = "M73"
+# extends = "reference"
+# names = ["parameter_changed_in_place"]
+# [loses]
+# "model.composition" = "failed"
+# "model.gradients" = "failed"
+# "model.loss" = "failed"
+# "model.training" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "initial_loss.residual_scaling" = "failed"
+# "shapes.course" = "failed"
+# "shapes.other_sizes" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# ///
+
+
+class GPT(GPT):
+    def __init__(self, V, T_max, d, H, L):
+        nn.Module.__init__(self)
+        self.T_max = T_max
+        self.tok_emb = nn.Embedding(V, d)
+        self.pos_emb = nn.Embedding(T_max, d)
+        self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
+        self.ln_f = nn.LayerNorm(d)
+        self.lm_head = nn.Linear(d, V, bias=False)
+        for block in self.blocks:
+            block.attn.proj.weight *= (2 * L) ** -0.5
+            block.mlp.down.weight *= (2 * L) ** -0.5

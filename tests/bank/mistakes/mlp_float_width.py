@@ -1,0 +1,38 @@
+# /// bank
+# about = "8 * d / 2 is a float"
+# facts = "own"
+# extends = "reference"
+# names = ["size_is_float"]
+# [loses]
+# "mlp.formula" = "failed"
+# "mlp.width" = "failed"
+# "mlp.alone" = "failed"
+# "model.training" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "initial_loss.residual_scaling" = "failed"
+# "shapes.course" = "failed"
+# "shapes.other_sizes" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# ///
+
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up = nn.Linear(d, 8 * d / 2)
+        self.down = nn.Linear(8 * d / 2, d)
+
+    def forward(self, x):
+        return self.down(F.gelu(self.up(x)))
