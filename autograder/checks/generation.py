@@ -114,35 +114,32 @@ def test_sampling(
     chosen = int(np.abs(places[:, -1] - places[:, 0]).sum(-1).argmax())
     prompt = np.repeat(prompts[chosen : chosen + 1], DRAWS, 0)
     p = forward(prompt)[:, -1].mean(0)  # in the batch in which the tokens are drawn
-    drawn = generate(student, model, prompt, 1, n, seed=1)[:, -1]
-    counts = np.bincount(drawn, minlength=n.V)
+    drawn, again = (generate(student, model, prompt, 1, n, seed=seed)[:, -1] for seed in (1, 2))
+    fixed = np.array_equal(drawn, again)
+    counts = np.bincount(drawn if fixed else np.concatenate([drawn, again]), minlength=n.V)
     notes.show(expected=[round(float(x), 4) for x in p], drawn=[int(x) for x in counts])
-    common = f"{DRAWS} rows with the same prompt"
-    if (counts > 0).sum() == 1:
-        again = generate(student, model, prompt, 1, n, seed=2)[:, -1]
+    common = f"{counts.sum()} rows with the same prompt"
+    if len(set(drawn)) == 1:
         likeliest = drawn[0] == again[0] == p.argmax()
         raise Failed(
             f"{common} drew the same token each, which has probability {p[drawn[0]]:.2f}.",
             causes=[mistakes.named("generate_argmax" if likeliest else "generate_one_draw")],
         )
-    # The probability that right code strays this far is at most (draws + 1)^V exp(-draws KL): the method of types.
-    observed = counts / DRAWS
-    strayed = float(np.sum(observed[counts > 0] * np.log(observed[counts > 0] / np.maximum(p[counts > 0], 1e-300))))
-    if DRAWS * strayed > n.V * math.log(DRAWS + 1) + UNLIKELY:
+    observed = counts / counts.sum()
+    if _strayed(counts, p):
         worst = int(np.abs(observed - p).argmax())
-        flat = _tempered(observed, p)
+        flat = _tempered(counts, p)
         raise Failed(
             f"Of {common}, {observed[worst]:.0%} drew token {worst}, whose probability is {p[worst]:.0%}.",
             "" if flat else "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
             flat,
         )
-    again = generate(student, model, prompt, 1, n, seed=2)[:, -1]
-    if np.array_equal(drawn, again):
+    if fixed:
         raise Failed(
             f"{DRAWS} draws came out the same under 2 seeds of torch's generator.",
             causes=[mistakes.named("generate_fixed_seed")],
         )
-    notes.say(f"{DRAWS} draws follow the softmax of the last position's logits.")
+    notes.say(f"{counts.sum()} draws follow the softmax of the last position's logits.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
@@ -190,12 +187,27 @@ def _of_width(width: int, T: int, new: int, T_max: int) -> list[Mistake]:
     return [mistakes.named("generate_wrong_number")] if abs(width - T - new) == 1 else []
 
 
-def _tempered(observed: np.ndarray, p: np.ndarray) -> list[Mistake]:
+def _strayed(counts: np.ndarray, p: np.ndarray) -> bool:
+    """Whether draws with the probabilities ``p`` give such counts with a probability below 1e-9.
+
+    For k counts of n draws, P(n KL > x) <= exp(-x) (e x / (k - 1))^(k - 1): Agrawal, Finite-Sample Concentration of the
+    Multinomial in Relative Entropy, 2020.
+    """
+    x, free = _divergence(counts, p), len(p) - 1
+    return x > free and x - free * (1 + math.log(x / free)) > UNLIKELY
+
+
+def _divergence(counts: np.ndarray, p: np.ndarray) -> float:
+    """The number of draws times KL(their frequencies, ``p``)."""
+    seen = counts > 0
+    return float(np.sum(counts[seen] * np.log(counts[seen] / counts.sum() / np.maximum(p[seen], 1e-300))))
+
+
+def _tempered(counts: np.ndarray, p: np.ndarray) -> list[Mistake]:
     """The mistake where the draws follow a power of the right probabilities: none at all, or scaled logits."""
     for power in (0.0, *np.geomspace(0.1, 10, 41)):
         other = p**power / (p**power).sum()
-        strayed = np.sum(observed * np.log(np.maximum(observed, 1e-300) / np.maximum(other, 1e-300)))
-        if DRAWS * strayed < len(p) * 2 and not 0.8 < power < 1.25:
+        if _divergence(counts, other) < len(p) * 2 and not 0.8 < power < 1.25:
             return [mistakes.named("generate_temperature" if power else "generate_uniform")]
     return []
 
