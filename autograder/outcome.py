@@ -22,16 +22,20 @@ class Failed(Exception):
     status: Status = "failed"
 
     def __init__(self, seen: str, hint: str = "", causes: Sequence[Mistake] = (), either: bool = False) -> None:
-        super().__init__(" ".join(filter(None, (seen, _told(causes, either), hint))))
+        said = [" ".join(filter(None, (seen, cause, hint))) for cause in _told(causes, either)]
+        super().__init__(next(filter(raised.fits, said), said[-1]))
         self.diagnosis = [(cause.name, cause.sentence) for cause in causes]
 
 
-def _told(causes: Sequence[Mistake], either: bool) -> str:
-    if len(causes) == 1:
-        return causes[0].told
+def _told(causes: Sequence[Mistake], either: bool) -> list[str]:
+    """What the causes are, said in full and shorter."""
+    if not causes:
+        return [""]
     tasks = ", ".join(dict.fromkeys(cause.task for cause in causes))
     between = " Or: " if either else " "
-    return f"{between.join(cause.sentence for cause in causes)} ({tasks})." if causes else ""
+    joined = f"{between.join(cause.sentence for cause in causes)} ({tasks})."
+    first = f"{causes[0].sentence} ({causes[0].task})."
+    return [causes[0].told, first] if len(causes) == 1 else [joined] if either else [joined, first]
 
 
 class Partial(Failed):

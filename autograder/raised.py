@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 
 from autograder.oracle import mistakes
 from autograder.oracle.mistakes import Mistake
@@ -10,8 +11,10 @@ from autograder.sandbox.errors import Raised
 from autograder.sandbox.process import Remote
 from autograder.sandbox.wire import clean
 
-QUOTED, SHAPES = 64, 4  # characters of a line; tensors whose shapes are shown
-KNOWN, UNKNOWN = 56, 120  # characters of an exception's text, with and without a cause beside it
+WIDTH, LINES = 76, 4  # of a message: a terminal of 80 columns, less the indent
+# Characters of a line and of an exception's text, without a cause beside it and with one: as many as there is room for.
+ROOM = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
+SHAPES = 4  # tensors whose shapes are shown
 
 # A type of exception, what its text has in it, and the mistake that this is. The first that fits counts.
 USUAL: tuple[tuple[str, str, str], ...] = (
@@ -69,28 +72,38 @@ def told(error: Raised) -> str:
     remote = error.remote
     if "SyntaxError" in remote.kinds:
         file, line, _, text = remote.frames[-1] if remote.frames else (error.call, 0, "", "")
-        return f"{file} cannot be read as Python: line {line}{_quoted(text)}: {remote.text}."
-    text = clean(remote.text, KNOWN if cause(remote) else UNKNOWN)
-    what = f"{remote.type}: {text}".removesuffix(": ")
-    return f"{place(error)} {what}{'' if what[-1:] in '.…' else '.'} {_meaning(remote)}".strip()
+        return f"{file} cannot be read as Python: line {line}{_quoted(text, ROOM[0][0])}: {remote.text}."
+    message = ""
+    for quoted, unknown, known in ROOM:
+        text = clean(remote.text, known if cause(remote) else unknown)
+        what = f"{remote.type}: {text}".removesuffix(": ")
+        message = f"{place(error, quoted)} {what}{'' if what[-1:] in '.…' else '.'} {_meaning(remote)}".strip()
+        if fits(message):
+            break
+    return message
 
 
-def place(error: Raised) -> str:
+def fits(message: str) -> bool:
+    """Whether a message has no more lines than are read."""
+    return len(textwrap.wrap(message, WIDTH)) <= LINES
+
+
+def place(error: Raised, quoted: int = ROOM[0][0]) -> str:
     """Where it stopped: the call, and the innermost line that is the student's."""
     if not error.remote.frames:
         return f"In {error.call}:"
     file, line, where, text = error.remote.frames[-1]
     if error.call.endswith((".py", ".ipynb")):
-        return f"{file} stops while it is being loaded, at line {line}{_quoted(text)}."
+        return f"{file} stops while it is being loaded, at line {line}{_quoted(text, quoted)}."
     if error.call.startswith(where):
-        return f"{error.call} stops at line {line} of {file}{_quoted(text)}."
+        return f"{error.call} stops at line {line} of {file}{_quoted(text, quoted)}."
     first = error.remote.frames[0]
     via = f" (from {first[0]} line {first[1]})" if len(error.remote.frames) > 1 else ""
-    return f"{error.call} stops in {where}, {file} line {line}{via}{_quoted(text)}."
+    return f"{error.call} stops in {where}, {file} line {line}{via}{_quoted(text, quoted)}."
 
 
-def _quoted(line: str) -> str:
-    return f": `{clean(line, QUOTED)}`" if line else ""
+def _quoted(line: str, room: int) -> str:
+    return f": `{clean(line, room)}`" if line else ""
 
 
 def _meaning(remote: Remote) -> str:

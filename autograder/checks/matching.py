@@ -233,7 +233,8 @@ def _unknown(judged: Judged, what: str) -> tuple[str, str]:
     if comparison.gap is None:
         own = [f"{p.name} {p.shape}" for p in judged.module.parameters if not p.owner]
         shown = ", ".join(own[:4]) + (", ..." if len(own) > 4 else "") or "none"
-        return f"The tensors of {what} are not those of its formula: {shown}.", "Which one is missing or too many?"
+        seen = f"{what} has {len(own)} tensors, which are not those of its formula: {shown}."
+        return f"{seen[0].upper()}{seen[1:]}", "Which one is missing or too many?"
     facts = "Shape and type are right" + (", and no position reads from later ones." if judged.causal else ".")
     where = f"from position {comparison.position} on"
     if comparison.alone:

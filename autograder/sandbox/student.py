@@ -388,7 +388,7 @@ class Module:
     def gradients(self, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
         """The gradients of the model's own loss, by parameter; those that get none are not there."""
         self._same_process()
-        call = f"the gradients of {self.name}"
+        call = f"the gradients of {self.name} for idx of {_shown(idx)}"
         given = {"number": self.number, "idx": idx, "targets": targets}
         return self._student._call(call, f"{self.name}.forward", "gradients", given, self._values)
 
@@ -396,7 +396,7 @@ class Module:
         """The losses, as the model computes them, of up to ``steps`` steps of Adam on one batch."""
         self._same_process()
         given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
-        call = f"training {self.name}"
+        call = f"{steps} steps of training {self.name}"
         return self._student._call(
             call, f"{self.name}.forward", "train", given, lambda answer: _numbers(answer[:steps], float)
         )

@@ -2,6 +2,7 @@
 # about = "the second line calls the attention again"
 # facts = "own"
 # extends = "reference"
+# unnamed = "no row: what is missing in one place stands in another"
 # [loses]
 # "block.composition" = "failed"
 # "parameters.total" = "failed"
