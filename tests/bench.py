@@ -9,6 +9,7 @@ it are for orientation.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import resource
 import statistics
@@ -56,11 +57,11 @@ BUDGET = {
 Figures = dict[str, float]  # of a section: what is shown, and under "budget" what the budget is about
 
 
-def timed(command: list[str]) -> tuple[float, float]:
-    """Wall and CPU seconds of a command and its children."""
+def timed(command: list[str], folder: Path = ROOT) -> tuple[float, float]:
+    """Wall and CPU seconds of a command in ``folder``, and of its children."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return time.perf_counter() - started, cpu
@@ -205,6 +206,42 @@ def plain(quick: bool) -> Figures:
     }
 
 
+def notebooks(quick: bool) -> Figures:
+    """The same work as notebooks: nbgrader's autograde with the grader in it, nbgrader alone, and `regrade`; wall s."""
+    from autograder.course import nbgrader, nbgrader_course
+    from tests.test_nbgrader import written
+
+    times = 2 if quick else 4
+    found, sources = {}, [bank_file.REFERENCE[name].decode() for name in ("gpt.py", "paper.py")]
+    with tempfile.TemporaryDirectory() as name:
+        course = Path(name)
+        nbgrader_course.make(course)
+        own, command = course / "nbgrader_config.py", [sys.executable, "-m", "nbgrader"]
+        timed([*command, "generate_assignment", nbgrader.NAME], course)
+        release = json.loads((course / "release" / nbgrader.NAME / f"{nbgrader.NAME}.ipynb").read_text())
+        head = (ROOT / "reference" / "head.py").read_text()
+        cells = written(release, f"{head}\n{sources[0]}", sources[1])
+        for n in range(times):
+            folder = course / "submitted" / f"s{n}" / nbgrader.NAME
+            folder.mkdir(parents=True)
+            (folder / f"{nbgrader.NAME}.ipynb").write_text(json.dumps(release | {"cells": cells}))
+        grade = [*command, "autograde", nbgrader.NAME, "--force"]
+        found["nbgrader autograde with the grader"] = timed(grade, course)[0] / times
+        own.write_text(own.read_text().replace("c.Autograde.autograde_preprocessors", "# "))
+        found["nbgrader autograde by itself, which runs all cells in a kernel"] = timed(grade, course)[0] / times
+        regrade = [
+            sys.executable,
+            "-m",
+            "autograder",
+            "regrade",
+            str(course / "submitted"),
+            "--out",
+            str(course / "out"),
+        ]
+        found["regrade"] = timed(regrade)[0] / times
+    return {f"{what}, each of {times}": wall for what, wall in found.items()}
+
+
 SECTIONS: dict[str, Callable[[bool], Figures]] = {
     "single": single,
     "batch": batch,
@@ -213,6 +250,7 @@ SECTIONS: dict[str, Callable[[bool], Figures]] = {
     "checks": checks,
     "layers": layers,
     "plain": plain,
+    "notebooks": notebooks,
 }
 
 
