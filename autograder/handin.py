@@ -9,7 +9,7 @@ from autograder import progress, submission
 from autograder.assignment import ASSIGNMENT
 from autograder.files import BadInput, write_whole
 from autograder.lms import _pack
-from autograder.sandbox.source import NOTEBOOK
+from autograder.sandbox import NOTEBOOK
 
 ANSWERS = "answers.md"
 UNANSWERED = b"YOUR ANSWER HERE"

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from autograder import notebook
 from autograder.assignment import ASSIGNMENT
-from autograder.sandbox import cells, pieces
-from autograder.sandbox.source import NOTEBOOK
+from autograder.sandbox import NOTEBOOK, cells, pieces
 
 if TYPE_CHECKING:
     from autograder.report import Report

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from autograder import notebook
 from autograder.notebook import BadNotebook
-from autograder.sandbox.source import NOTEBOOK
+from autograder.sandbox import NOTEBOOK
 from autograder.sandbox.wire import clean
 
 MAIN = "gpt.py"

@@ -42,8 +42,11 @@ def one_line(text: str) -> str:
 # --- a grading --------------------------------------------------------------------------------------------------------
 
 # What runs in the zygote and its forks, where student code is or torch; everything else is the trusted process.
-ELSEWHERE = {f"autograder.sandbox.{name}" for name in ("worker", "zygote", "source", "probe", "intruder")}
-ELSEWHERE |= {f"autograder.{name}" for name in ("oracle.gpt", "oracle.server", "given.head")}
+ELSEWHERE = {
+    f"autograder.sandbox.{name}" for name in ("worker", "zygote", "source", "cells", "pieces", "probe", "intruder")
+}
+ELSEWHERE |= {f"autograder.oracle.{name}" for name in ("gpt", "search", "server")}
+ELSEWHERE |= {f"autograder.given.{name}" for name in ("head", "stub.gpt", "stub.paper")}
 # What of this the trusted process has loaded when all is done: nothing.
 WATCHED = f"""
 import sys

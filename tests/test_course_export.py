@@ -159,4 +159,4 @@ def test_nbgraders_gradebook_has_the_scores(graded: Course) -> None:
         export(book, "nbgrader", target)
     with api.Gradebook(f"sqlite:///{target}") as theirs:
         mlp = theirs.find_grade("check-mlp", "step-05", "step-05", "student1")
-        assert (mlp.auto_score, mlp.manual_score, mlp.needs_manual_grade) == (7.0, 3.0, True)
+        assert (mlp.auto_score, mlp.manual_score, mlp.needs_manual_grade) == (6.0, 3.0, True)

@@ -11,7 +11,7 @@ import pytest
 from autograder import live
 from autograder.live import Result, check
 from autograder.render import html
-from autograder.sandbox.source import NOTEBOOK
+from autograder.sandbox import NOTEBOOK
 from tests import notebooks
 from tests.bank_file import REFERENCE
 from tests.conftest import ROOT

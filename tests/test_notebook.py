@@ -13,8 +13,7 @@ import pytest
 from autograder import notebook, submission
 from autograder.notebook import BadNotebook
 from autograder.report import Report
-from autograder.sandbox import cells
-from autograder.sandbox.source import NOTEBOOK
+from autograder.sandbox import NOTEBOOK, cells
 from autograder.submission import BadSubmission
 from tests import bank_file, notebooks
 from tests.bank_file import BANK, REFERENCE
@@ -88,7 +87,7 @@ def test_messages_name_the_cell_and_the_line_in_it(grade: Grade, tmp_path: Path)
     ]
     report = grade(save(tmp_path / "work.ipynb", *mine))
     said = {check.id: check.message for check in report.checks}
-    assert "in MLP.__init__ (cell 3, line 4): `self.up = up`" in said["mlp.formula"]
+    assert "in MLP.__init__, cell 3 line 4: `self.up = up`" in said["mlp.formula"]
     assert said["block.composition"].startswith("cell 4 cannot be read as Python: line 2: `def __init__(self, d, H,")
     assert said["attention.shape"].startswith("cell 6 stops while it is being loaded, at line 1")
     assert said["paper.layer_norm"] == "the notebook does not define layer_norm_geometry."

@@ -161,6 +161,7 @@ def test_nothing_is_executed_parsed_or_changed(tmp_path: Path, monkeypatch: pyte
     pack(folder / "ada.zip", {"gpt.py": code})
     before = sorted(tmp_path.rglob("*"))
     called: list[object] = []
+    read(folder / "ada.zip")  # Python itself loads a codec at the first zip file
     with monkeypatch.context() as patch:
         for name in ("compile", "exec", "eval"):
             patch.setattr(f"builtins.{name}", lambda *arguments, **_: called.append(arguments))

@@ -25,7 +25,7 @@ from autograder.course.pool import Graded
 from autograder.course.remote import CHUNK, run_chunk
 from autograder.render import html
 from autograder.report import Report, narrowed
-from autograder.sandbox.source import NOTEBOOK
+from autograder.sandbox import NOTEBOOK
 from autograder.submission import Submission
 from autograder.suite import PUBLIC_SECRET
 

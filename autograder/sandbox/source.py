@@ -18,10 +18,7 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from autograder.sandbox import cells, pieces
-
-NOTEBOOK = "notebook.ipynb"
-MAIN = "gpt"  # the module that a notebook takes the place of
+from autograder.sandbox import MAIN, NOTEBOOK, cells, pieces
 
 Step = tuple[tuple[str, ...], str, ast.stmt | SyntaxError]  # the names it binds, its place, the statement
 

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from autograder.sandbox import MAIN, NOTEBOOK
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote, described
-from autograder.sandbox.source import MAIN, NOTEBOOK
 from autograder.sandbox.wire import MAX_RANK, WireError, clean
 
 Answer = TypeVar("Answer")

