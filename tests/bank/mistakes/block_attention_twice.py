@@ -2,7 +2,7 @@
 # about = "the second line calls the attention again"
 # facts = "own"
 # extends = "reference"
-# unnamed = "no row: what is missing in one place stands in another"
+# unnamed = "its MLP is never called, and such a block is compared by what it gives out, without the table"
 # [loses]
 # "block.composition" = "failed"
 # "parameters.total" = "failed"
