@@ -37,10 +37,12 @@ def test_width(student: Student, notes: Notes) -> None:
         entries = sum(p.size for p in module.parameters if p.is_matrix)
         if entries != 8 * d * d or 4 * d not in sizes:
             inner = entries / (2 * d)
-            width = f", as with an inner width of {inner:g}" if inner == int(inner) else ""
+            other = inner in sizes  # two matrices of another width, and none missing
+            width = f", as with an inner width of {inner:g}" if other else ""
             raise Failed(
                 f"The matrices of MLP({d}) have {entries:,} entries{width}; with 4d = {4 * d} they have {8 * d * d:,}.",
-                causes=[mistakes.named("mlp_width")],
+                "" if other else "Is there one map to 4d, and one back?",
+                [mistakes.named("mlp_width")] if other else [],
             )
     notes.say("4d wide inside.")
 
