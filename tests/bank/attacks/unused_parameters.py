@@ -3,6 +3,7 @@
 # facts = "20"
 # extends = "broken/wrong_everywhere"
 # like = "broken/wrong_everywhere"
+# names = []
 # ///
 
 
