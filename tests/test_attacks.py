@@ -14,6 +14,7 @@ import secrets
 import shutil
 import signal
 import socket
+import stat
 import sysconfig
 import time
 from collections.abc import Iterator
@@ -44,7 +45,7 @@ LIBRARIES += [Path(importlib.import_module(name).__path__[0]) for name in ("nump
 LIBRARIES += [Path(str(spec.origin)).parent for spec in [importlib.util.find_spec("torch")] if spec]
 KEPT = [ROOT / name for name in ("autograder", "reference", "student", "tests")]
 
-State = dict[str, tuple[int, ...]]
+State = dict[str, tuple[int | str, ...]]
 
 
 class Arena:
@@ -77,7 +78,8 @@ class Arena:
         self.zygote.ready()
 
     def state(self) -> State:
-        """What must be as it was: each file and folder with its size, time of change, mode and number of names."""
+        """What must be as it was: each file with its size, time of change, mode and number of names, each folder with
+        its mode and what is in it. A folder's own times change when a test next door compiles a module of it."""
         paths = [path for folder in (*KEPT, self.guarded) for path in (folder, *folder.rglob("*"))]
         paths += self.zygote.folder.iterdir()
         paths += [entry for folder in LIBRARIES for entry in folder.iterdir()]
@@ -86,7 +88,13 @@ class Arena:
         for path in paths:
             if "__pycache__" not in path.parts and path.name != "zygote.log":
                 status = path.lstat()
-                found[str(path)] = (status.st_size, status.st_mtime_ns, status.st_mode, status.st_nlink)
+                if stat.S_ISDIR(status.st_mode):
+                    found[str(path)] = (
+                        status.st_mode,
+                        *sorted({entry.name for entry in path.iterdir()} - {"__pycache__"}),
+                    )
+                else:
+                    found[str(path)] = (status.st_size, status.st_mtime_ns, status.st_mode, status.st_nlink)
         return found
 
     def processes(self) -> set[int]:
