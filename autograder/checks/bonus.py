@@ -30,7 +30,7 @@ def test_weight_tying(student: Student, assignment: Assignment, rng: np.random.G
     if not student.accepts("GPT", "tie_weights"):
         raise Absent("GPT", "GPT", "GPT has no argument tie_weights")
     model = student.build("GPT", {**n.arguments(), "tie_weights": True}, seed=int(rng.integers(1 << 31)))
-    untied = student.build("GPT", n.arguments()).numel
+    untied = student.shared("GPT", n.arguments()).numel
     if model.numel == untied != ledger.total(n) - table:  # a GPT that is always tied is tied here too
         matrices = [value for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
         upright = [matrix if matrix.shape == (n.V, n.d) else matrix.T for matrix in matrices]

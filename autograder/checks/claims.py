@@ -37,7 +37,7 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
     """Set the weights of a small GPT, here and in another process, and see whether its logits follow these alone."""
     idx = rng.integers(0, n.V, (2, 7))
     try:
-        model = student.build("GPT", n.arguments())
+        model = student.shared("GPT", n.arguments())
         weights = _weights(model, rng)
         before, noise = _mean(model, idx, n)
         model.push(weights)
@@ -51,10 +51,9 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         if unset:
             said = f"{unset} parameters of a small GPT do not hold what is written into them."
             return Claims(said, said)
-        with student.fresh() as fresh:
-            twin = fresh.build("GPT", n.arguments(), seed=1)
-            twin.push(weights)
-            gap = float(np.abs(_mean(twin, idx, n)[0] - after).max())
+        twin = student.witness.build("GPT", n.arguments(), seed=1)
+        twin.push(weights)
+        gap = float(np.abs(_mean(twin, idx, n)[0] - after).max())
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
             return Claims("", f"With the same values in all parameters, a GPT from another seed differs by {gap:.2g}.")
         dead = sum(p.size for p in idle(model, n, rng, model.numel // 2 + 1))

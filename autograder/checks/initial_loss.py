@@ -37,21 +37,20 @@ def test_window(
     n = assignment.course
     losses = []
     # The losses are those of the initial weights in another process, where nothing but the weights is the same.
-    with student.fresh() as fresh:
-        model = fresh.build("GPT", n.arguments())
-        idx = rng.integers(0, n.V, (BATCH, n.T_max))
-        for seed in rng.integers(1 << 31, size=SEEDS):
-            initial = student.build("GPT", n.arguments(), seed=int(seed))
-            ladder.affordable(initial)
-            model.push(initial.pull())
-            logits = ladder.logits(model(idx), (BATCH, n.T_max, n.V)).astype(np.float64)
-            if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
-                raise Failed(
-                    "At every position the logits are between 0 and 1 and sum to 1.",
-                    causes=[mistakes.named("logits_softmaxed")],
-                )
-            losses.append(float(uniform_loss(logits).mean()))
-        text = on_text(model, assignment)
+    model = student.witness.shared("GPT", n.arguments())
+    idx = rng.integers(0, n.V, (BATCH, n.T_max))
+    for seed in rng.integers(1 << 31, size=SEEDS):
+        initial = student.build("GPT", n.arguments(), seed=int(seed))
+        ladder.affordable(initial)
+        model.push(initial.pull())
+        logits = ladder.logits(model(idx), (BATCH, n.T_max, n.V)).astype(np.float64)
+        if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
+            raise Failed(
+                "At every position the logits are between 0 and 1 and sum to 1.",
+                causes=[mistakes.named("logits_softmaxed")],
+            )
+        losses.append(float(uniform_loss(logits).mean()))
+    text = on_text(model, assignment)
     loss, chance = float(np.median(losses)), math.log(n.V)
     low, high = round(chance - BELOW, 2), round(chance + ABOVE, 2)
     figures = {"random targets": loss, f"ln {n.V}": chance} | expected(n) | text

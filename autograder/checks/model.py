@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -30,26 +29,19 @@ FALLEN = 0.6  # of the first loss: what memorising a batch of random tokens come
 
 
 @pytest.fixture(scope="module")
-def around(student: Student) -> Iterator[Student]:
-    """A process of its own for GPT around linear maps, since these change the classes."""
-    with student.fresh() as fresh:
-        yield fresh
-
-
-@pytest.fixture(scope="module")
 def judged(
-    around: Student, oracle: Oracle, assignment: Assignment, shared_rng: np.random.Generator, probe: np.ndarray
+    student: Student, oracle: Oracle, assignment: Assignment, shared_rng: np.random.Generator, probe: np.ndarray
 ) -> matching.Judged | None:
     """The comparison around the linear map; None where the blocks are no modules of their own."""
     n = replace(assignment.small, L=BLOCKS)
-    module, used = matching.with_stand_ins(around, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    module, used = matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
     if not used:
         return None
     held = {found[0] for p in module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
     return matching.against_oracle(
         oracle,
         "model",
-        lambda double: matching.with_stand_ins(around, "GPT", n.arguments(), {"Block": probe}, TRIAL, double)[0],
+        lambda double: matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL, double)[0],
         [shared_rng.integers(0, n.V, (B, T)), shared_rng.integers(0, n.V, (1, n.T_max))],
         lambda out, idx: ladder.logits(out, (*idx.shape, n.V)),
         n.arguments() | {"blocks": len(held)},  # by their numbers in the names; 0 where there are none
@@ -83,7 +75,7 @@ def test_composition(
 
 
 def test_gradients(
-    around: Student,
+    student: Student,
     oracle: Oracle,
     assignment: Assignment,
     request: pytest.FixtureRequest,
@@ -97,7 +89,7 @@ def test_gradients(
         judged = None  # what is wrong with the outputs costs in its own check
     n = replace(assignment.small, L=BLOCKS)
     idx, targets = rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (B, T))
-    module, _ = matching.with_stand_ins(around, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    module, _ = matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
     own = {name: w.astype(np.float32) for name, w in matching.own_weights(module, rng).items()}
     module.push(own)
     got = module.gradients(idx, targets)
@@ -127,13 +119,13 @@ def test_gradients(
     notes.say("Every parameter of GPT's own gets its gradient.")
 
 
-def test_loss(around: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+def test_loss(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
     n = assignment.small
     square = Dims(V=n.V, T_max=n.V, d=n.d, H=n.H, L=1)  # T equal to V: there some wrong flattenings raise nothing
     flat = False
     for dims, batch, length in ((n, B, T), (n, 1, 1), (square, 3, n.V)):
         # Around a linear map: what is wrong inside the blocks does not make a right loss wrong.
-        flat = _loss_is_right(around, dims, batch, length, rng) or flat
+        flat = _loss_is_right(student, dims, batch, length, rng) or flat
     if flat:
         raise Partial(
             f"For idx of shape {(B, T)} and targets, the logits have the shape {(B * T, n.V)}, not {(B, T, n.V)}.",
@@ -143,6 +135,7 @@ def test_loss(around: Student, assignment: Assignment, rng: np.random.Generator,
 
 
 def test_training(student: Student, rng: np.random.Generator, notes: Notes) -> None:
+    student.release()  # from the linear maps around which GPT was judged
     n, (batch, length) = TRAINED, (8, 16)
     seed = int(rng.integers(1 << 31))
     model = student.build("GPT", n.arguments(), seed=seed)
@@ -150,10 +143,9 @@ def test_training(student: Student, rng: np.random.Generator, notes: Notes) -> N
     first = cross_entropy(ladder.logits(model(idx), (batch, length, n.V)), targets)
     losses = [round(loss, 3) for loss in model.train(idx, targets, STEPS, RATE, FALLEN * first / 2)]
     # What was learnt is in the weights: it has to show in a process that has not seen the targets.
-    with student.fresh() as fresh:
-        again = fresh.build("GPT", n.arguments(), seed=seed)
-        again.push(model.pull())
-        last = cross_entropy(ladder.logits(again(idx), (batch, length, n.V)), targets)
+    again = student.witness.build("GPT", n.arguments(), seed=seed)
+    again.push(model.pull())
+    last = cross_entropy(ladder.logits(again(idx), (batch, length, n.V)), targets)
     notes.show(training=losses)
     if not last <= FALLEN * first:
         raise Failed(
@@ -175,6 +167,7 @@ def _without_blocks(
     With their matrices at zero the blocks add constants at most, which the final LayerNorm takes away again. All gains
     and biases are one, so it does not matter which is which.
     """
+    student.release()  # from the linear map, which was not used
     n = replace(assignment.small, L=BLOCKS)
     module = student.build("GPT", n.arguments())
     idx = rng.integers(0, n.V, (B, T))

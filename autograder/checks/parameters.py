@@ -223,7 +223,7 @@ def because(student: Student, sizes: Sequence[Dims], charged: set[str]) -> tuple
 
 def built(student: Student, dims: Dims) -> Module:
     """The student's GPT at ``dims``; raises Failed where it is no nn.Module."""
-    model = student.build("GPT", dims.arguments())
+    model = student.shared("GPT", dims.arguments())
     if not model.is_module:
         raise Failed(
             "GPT(...) is not an nn.Module, so it has no parameters to count.", "Did the class line lose (nn.Module)?"

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+ABSENT = object()
+
 
 class Probes:
     """The maps in force, by the name of what they stand in for, and how often each was called."""
@@ -20,15 +22,28 @@ class Probes:
         self.matrices: dict[str, Tensor] = {}
         self.calls: dict[str, int] = {}
         self.classes: dict[str, type] = {}
+        self.originals: list[tuple[Any, str, Any]] = []  # a namespace or a class, a name in it, and what it was
+
+    def leave(self) -> None:
+        """Put back what stand-ins have replaced. What was built with them keeps them."""
+        for holder, name, value in reversed(self.originals):
+            if isinstance(holder, type):
+                delattr(holder, name) if value is ABSENT else setattr(holder, name, value)
+            elif value is ABSENT:
+                del holder[name]
+            else:
+                holder[name] = value
 
     def stand_in(self, namespace: dict[str, Any], name: str, matrix: Tensor, replace: bool) -> None:
         """From now on, ``forward`` of the class ``name`` multiplies by ``matrix``; or the whole class is replaced."""
-        cls = namespace.get(name)
+        cls = namespace.get(name, ABSENT)
         forward = self.forward(name, matrix)
         if replace or not isinstance(cls, type):
+            self.originals.append((namespace, name, cls))
             cls = type(name, (Bearing,), {"forward": forward})
             namespace[name] = cls
         else:
+            self.originals.append((cls, "forward", vars(cls).get("forward", ABSENT)))
             setattr(cls, "forward", forward)  # noqa: B010 (the class is not known to have one)
         self.classes[name] = cls
 
@@ -65,7 +80,7 @@ class Probes:
 
     def owner(self, built: nn.Module, parameter: str) -> str:
         """The stand-in that holds a parameter of ``built``, or ""."""
-        parts = parameter.split(".")
+        parts = parameter.split(".") if self.classes else ()
         for end in range(1, len(parts)):
             child = built.get_submodule(".".join(parts[:end]))
             for name, cls in self.classes.items():

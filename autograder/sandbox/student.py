@@ -91,8 +91,10 @@ class Student:
         self._record = record or _Record()
         self._process: Process | None = None
         self._objects = 0
+        self._shared: dict[tuple[str, tuple[int, ...]], Module] = {}
+        self._witness: Student | None = None
         self._loaded: set[str] = set()
-        self._changed = False  # whether stand-ins have replaced what the file defines
+        self._changed = False  # whether stand-ins are in force
 
     # --- what checks use --------------------------------------------------------------------------------------------
 
@@ -104,6 +106,17 @@ class Student:
             yield other
         finally:
             other.close()
+
+    @property
+    def witness(self) -> Student:
+        """The same submission in a second process, where checks have the other side of a comparison computed.
+
+        It is the same one in all files of checks, and knows nothing of what the first process is asked: whoever uses it
+        tells it no more than what it has to compute with.
+        """
+        if self._witness is None:
+            self._witness = Student(self._zygote, self._files, self._contract, self._record)
+        return self._witness
 
     def defines(self, name: str, module: str = "gpt") -> bool:
         """Whether the file defines ``name``. Raises what loading the file raised."""
@@ -143,13 +156,20 @@ class Student:
         )
         return Module(self, self._process, number, name, parameters, methods, is_module)
 
+    def shared(self, name: str, arguments: Mapping[str, int]) -> Module:
+        """What ``build`` gives, once in each process: for checks that set all weights, or look at the form alone."""
+        key = name, tuple(arguments.values())
+        if key not in self._shared:
+            self._shared[key] = self.build(name, arguments)
+        return self._shared[key]
+
     def accepts(self, name: str, argument: str) -> bool:
         """Whether the constructor of a class of gpt.py has a parameter of that name."""
         self.require(name, "gpt")
         return self._call(name, name, "accepts", {"module": "gpt", "name": name, "argument": argument}, bool)
 
     def stand_in(self, probes: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
-        """From now on, in this handle's process, the classes in ``probes`` compute x @ matrix.
+        """Until ``release``, in this handle's process, the classes in ``probes`` compute x @ matrix.
 
         Those in ``replace`` are replaced whole, since they cannot be built.
         """
@@ -213,23 +233,31 @@ class Student:
         return self._record.held
 
     def release(self) -> None:
-        """Let go of all that was built, and of the process too where stand-ins have changed its classes."""
+        """Let go of all that was built but is not shared, and of stand-ins, with all that was built while they were."""
+        if self._witness is not None:
+            self._witness.release()
         if self._process is None:
             return
         if self._changed:
+            self._shared.clear()
+        kept = [module.number for module in self._shared.values()]
+        try:
+            self._call("what was built", "forget", "forget", {"but": kept})
+            self._changed = False
+        except StudentError:
             self.close()
-            return
-        with contextlib.suppress(StudentError):  # then the process is gone too
-            self._call("what was built", "forget", "forget", {})
 
     def close(self) -> None:
-        """End this handle's process; the next call starts another."""
+        """End this handle's processes; the next call starts another."""
+        if self._witness is not None:
+            self._witness.close()
         if self._process is not None:
             self._process.close()
             room = self._zygote.limits.output - len(self._record.output)
             self._record.output += self._process.output[: max(0, room)]
             self._process = None
             self._loaded.clear()
+            self._shared.clear()
             self._changed = False
 
     # --- inside -----------------------------------------------------------------------------------------------------

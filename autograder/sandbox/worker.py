@@ -112,9 +112,11 @@ class Worker:
         methods = sorted({name for cls in type(built).__mro__ if cls not in PLAIN for name in vars(cls)})
         return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": self._parameters(built)}
 
-    def do_forget(self) -> None:
-        """Let go of all objects."""
-        self.objects.clear()
+    def do_forget(self, but: list[int]) -> None:
+        """Let go of all objects but these, and of all stand-ins."""
+        self.objects = {number: self.objects[number] for number in but}
+        self.probes.leave()
+        self.probes = probe.Probes()
 
     def do_stand_in(self, module: str, names: dict[str, np.ndarray], replace: list[str]) -> None:
         """Put a linear map in place of what these classes compute, or, for ``replace``, in place of the class."""
