@@ -11,7 +11,7 @@ import pytest
 
 from autograder.assignment import Assignment, Dims
 from autograder.checks import attention, ladder, matching
-from autograder.checks.initial_loss import ABOVE, BELOW, uniform_loss
+from autograder.checks.initial_loss import ABOVE, BATCH, BELOW, uniform_loss
 from autograder.oracle import align, ledger, mistakes
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
@@ -45,8 +45,8 @@ def test_weight_tying(student: Student, assignment: Assignment, rng: np.random.G
             f"With tie_weights=True there are {model.numel:,} parameters; one V x d matrix less than {untied:,} makes "
             f"{untied - table:,}."
         )
-    idx = rng.integers(0, n.V, (8, n.T_max))
-    loss = float(uniform_loss(ladder.logits(model(idx), (8, n.T_max, n.V)).astype(np.float64)).mean())
+    idx = rng.integers(0, n.V, (BATCH, n.T_max))
+    loss = float(uniform_loss(ladder.logits(model(idx), (BATCH, n.T_max, n.V)).astype(np.float64)).mean())
     chance = math.log(n.V)
     if not chance - BELOW <= loss <= chance + ABOVE:
         starts = [float(value.std()) for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]

@@ -31,6 +31,7 @@ class Claims:
 
     about_logits: str = ""
     about_parameters: str = ""
+    steady: bool = False  # whether the logits have come out the same twice
 
 
 def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
@@ -43,24 +44,26 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         model.push(weights)
         after, more = _mean(model, idx, n)
         noise = SURE * max(noise, more)
+        steady = not noise
         if not (np.abs(after - before).max(-1) > noise).all():
             said = "When all parameters of a small GPT change, the logits do not."
-            return Claims(said, said)
+            return Claims(said, said, steady)
         kept = model.pull()
         unset = sum(name not in kept or not np.array_equal(value, kept[name]) for name, value in weights.items())
         if unset:
             said = f"{unset} parameters of a small GPT do not hold what is written into them."
-            return Claims(said, said)
+            return Claims(said, said, steady)
         twin = student.witness.build("GPT", n.arguments(), seed=1)
         twin.push(weights)
         gap = float(np.abs(_mean(twin, idx, n)[0] - after).max())
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
-            return Claims("", f"With the same values in all parameters, a GPT from another seed differs by {gap:.2g}.")
+            said = f"With the same values in all parameters, a GPT from another seed differs by {gap:.2g}."
+            return Claims("", said, steady)
         dead = sum(p.size for p in idle(model, n, rng, model.numel // 2 + 1))
     except (Failed, StudentError):
         return Claims()  # the checks themselves say what is wrong
     said = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} can be changed and no logit moves."
-    return Claims("", said if dead else "")
+    return Claims("", said if dead else "", steady)
 
 
 def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, float]:

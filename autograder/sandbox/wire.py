@@ -33,6 +33,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "i64": np.dtype("<i8"),
     "u8": np.dtype("u1"),
 }
+PLAIN = (type(None), bool, int, float)
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
@@ -70,8 +71,10 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
     def tree(value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise WireError("the value is nested too deeply")
-        if value is None or isinstance(value, (bool, str)):
-            return value if not isinstance(value, str) else str(value)[: MAX_TEXT + 1]
+        if type(value) in PLAIN:  # most values, and quicker than what follows
+            return value
+        if isinstance(value, str):
+            return str(value)[: MAX_TEXT + 1]
         array = value if isinstance(value, np.ndarray) else as_array(value)
         if array is not None:
             if array.dtype.newbyteorder("<") not in CODES:
@@ -125,12 +128,12 @@ def decode(header: bytes, body: bytes) -> Any:
     def tree(node: Any, depth: int) -> Any:
         if depth > 2 * MAX_DEPTH:
             raise WireError("the value is nested too deeply")
-        if node is None or isinstance(node, (bool, int, float)):
+        if type(node) in PLAIN:
             return node
         if isinstance(node, str):
             return clean(node)
         if isinstance(node, list):
-            return [tree(item, depth + 1) for item in node]
+            return [item if type(item) in PLAIN else tree(item, depth + 1) for item in node]
         if isinstance(node, dict) and len(node) == 1:
             ((kind, content),) = node.items()
             if kind == "array" and type(content) is int and 0 <= content < len(arrays):

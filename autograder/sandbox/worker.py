@@ -241,7 +241,7 @@ class Worker:
 
 
 def _seed(seed: int) -> None:
-    torch.manual_seed(seed)
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed seeks other devices each time
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
 
