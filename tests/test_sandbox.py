@@ -123,6 +123,67 @@ def test_an_object_is_gone_with_its_process(hand_in: Hand) -> None:
     assert student.build("GPT", {"d": 1}).parameters == ()
 
 
+PARTS = """
+    import torch
+    from torch import nn
+    calls = 0
+    class Own(nn.Module):
+        def __init__(self, d): super().__init__(); self.scale = nn.Parameter(torch.ones(d))
+        def forward(self, x): return 3 * x
+    class Inherits(Own): pass
+    class Unbuildable(nn.Module):
+        def __init__(self, d): raise ValueError("not today")
+    def run():
+        global calls
+        calls += 1
+        return calls
+    def known():
+        return sorted(name for name, value in globals().items() if isinstance(value, type))
+"""
+
+
+def test_stand_ins_are_in_force_until_release_and_leave_no_trace(hand_in: Hand) -> None:
+    student, x = hand_in(PARTS), np.ones((1, 2), np.float32)
+    run(student)
+    names = ("Inherits", "Own", "Unbuildable", "Missing")
+    probes = {name: 7 * np.eye(2) for name in names}
+    for _ in range(2):
+        student.stand_in(probes, ["Unbuildable", "Missing"])
+        student.stand_in(probes, ["Unbuildable", "Missing"])  # on top of the first ones
+        assert [student.build(name, {"d": 2})(x)[0, 0] for name in names[:3]] == [7, 7, 7]
+        student.release()
+        assert [student.build(name, {"d": 2})(x)[0, 0] for name in names[:2]] == [3, 3]
+        with pytest.raises(Raised, match="not today"):
+            student.build("Unbuildable", {"d": 2})
+        assert run(student, name="known") == ["Inherits", "Own", "Unbuildable"]
+    assert run(student) == 2  # it has been one process all along
+
+
+def test_what_is_shared_is_built_once_and_outlives_release_but_not_stand_ins(hand_in: Hand) -> None:
+    student = hand_in(PARTS)
+    kept, other = student.shared("Own", {"d": 2}), student.build("Own", {"d": 2})
+    student.release()
+    assert student.shared("Own", {"d": 2}) is kept
+    assert student.shared("Own", {"d": 3}) is not kept
+    assert kept.pull()["scale"].sum() == 2
+    with pytest.raises(Raised, match="KeyError"):
+        other.pull()
+    student.stand_in({"Own": np.eye(2)})
+    student.release()
+    assert student.shared("Own", {"d": 2}) is not kept
+    student.close()
+    assert student.shared("Own", {"d": 2}).pull()["scale"].sum() == 2
+
+
+def test_the_witness_is_a_second_process_that_stays(hand_in: Hand, zygote: Zygote) -> None:
+    student = hand_in(PARTS)
+    assert [run(student), run(student), run(student.witness), run(student)] == [1, 2, 1, 3]
+    student.release()
+    assert run(student.witness) == 2
+    student.close()
+    assert not living(zygote.pid)
+
+
 # --- limits -----------------------------------------------------------------------------------------------------------
 
 SPIN = "def run(n):\n    while True: n += 1\ndef other(): return 1"
