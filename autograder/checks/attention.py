@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def test_heads(
     if wrong:
         raise Failed(matching.differs(judged, "MultiHeadAttention"), causes=wrong)
     for heads in (1, D):
-        other = judge(student, oracle, heads, rng)
+        other = judge(student, oracle, heads, rng, expected=judged.names)
         extra = set(other.match.mistakes) - set(judged.match.mistakes) if other.match else {"heads_wrong_number"}
         found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
         if found:
@@ -160,7 +161,14 @@ def test_causal(
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def judge(student: Student, oracle: Oracle, heads: int, rng: np.random.Generator, d: int = D) -> matching.Judged:
+def judge(
+    student: Student,
+    oracle: Oracle,
+    heads: int,
+    rng: np.random.Generator,
+    d: int = D,
+    expected: Collection[str] = (),
+) -> matching.Judged:
     """The comparison with the oracle for that number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}
     inputs = [rng.standard_normal((B, T, d)), rng.standard_normal((1, 1, d))]
@@ -172,6 +180,7 @@ def judge(student: Student, oracle: Oracle, heads: int, rng: np.random.Generator
         output,
         {"d": d, "H": heads},
         rng,
+        expected=expected,
     )
 
 

@@ -83,7 +83,7 @@ def test_batched_heads(
         tensors = {name: weights[name] for name in wanted}
         sizes = {"d": n.d, "H": n.H}
         cases = [(x, got), (x[:, :1], ladder.tensor(batched(x[:, :1]), x[:, :1].shape))]
-        found = oracle.identify("attention", tensors, cases, sizes, {}, matching.ROUNDED)
+        found = oracle.identify("attention", tensors, cases, sizes, {}, matching.ROUNDED, readings=1)
         causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
         raise Failed(
             f"For the same weights the output differs from that of the loop over heads, by up to "
@@ -97,7 +97,12 @@ def test_batched_heads(
 
 @pytest.mark.needs("qk_ov", "MultiHeadAttention")
 def test_qk_ov(
-    student: Student, assignment: Assignment, oracle: Oracle, rng: np.random.Generator, notes: Notes
+    student: Student,
+    assignment: Assignment,
+    oracle: Oracle,
+    charged: set[str],
+    rng: np.random.Generator,
+    notes: Notes,
 ) -> None:
     n, (B, T) = assignment.small, (2, 7)
     module = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max})
@@ -109,7 +114,7 @@ def test_qk_ov(
     rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
     # The products are those of this module if they alone rebuild its output, up to the bias of the projection.
     scale = float(np.abs(out).max())
-    own = [] if _misfit(out, x, pairs, n) <= 1e-3 * scale else _of_weights(student, oracle, n, weights, rng)
+    own = [] if _misfit(out, x, pairs, n) <= 1e-3 * scale else _of_weights(student, oracle, n, weights, charged, rng)
     if not _misfit(out, x, pairs, n) <= 1e-3 * scale and not any(_alike(pairs, right) for right in own[:1]):
         turned = ((True, False), (False, True), (True, True))
         known = {
@@ -162,13 +167,14 @@ def _of_weights(
     oracle: Oracle,
     n: Dims,
     weights: dict[str, np.ndarray],
+    charged: set[str],
     rng: np.random.Generator,
 ) -> list[list[Pair]]:
     """The products of the module's weights, and those with the output projection's other side, if it can be read.
 
     Whatever mistake the module itself has costs elsewhere.
     """
-    judged = attention.judge(student, oracle, n.H, rng, n.d)
+    judged = attention.judge(student, oracle, n.H, rng, n.d, expected=charged)
     if judged.match is None or judged.match.count != n.H:
         return []
     shapes = [(p.name, p.shape) for p in judged.module.parameters]

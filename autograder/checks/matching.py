@@ -55,11 +55,12 @@ def against_oracle(
     sizes: Mapping[str, int],
     rng: np.random.Generator,
     probes: Mapping[str, np.ndarray] | None = None,
+    expected: Collection[str] = (),
 ) -> Judged:
     """Compare the outputs for ``inputs`` with the oracle's ``component``; raises Failed where they are no tensors.
 
     ``build`` gives the module, in float64 or float32; ``read`` takes what it returned for an input and gives the
-    tensor.
+    tensor. Mistakes that are ``expected`` are tried first.
     """
     for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
         try:
@@ -70,12 +71,12 @@ def against_oracle(
             continue  # honest code may make a constant in float32, which does not go together with float64
         tensors = {p.name: weights[p.name].astype(dtype) for p in module.parameters if not p.owner}
         maps = {name: matrix.astype(dtype) for name, matrix in (probes or {}).items()}
-        comparison = oracle.identify(component, tensors, cases, sizes, maps, tolerance)
+        comparison = oracle.identify(component, tensors, cases, sizes, maps, tolerance, expected)
         if len(comparison.matches) > 1:  # an input of another size and scale may tell them apart
             with contextlib.suppress(Failed, StudentError):
                 x = _another(cases[0][0], sizes, rng)
                 more = [*cases, (x, read(module(x), x).astype(dtype))]
-                comparison = oracle.identify(component, tensors, more, sizes, maps, tolerance)
+                comparison = oracle.identify(component, tensors, more, sizes, maps, tolerance, expected)
         if comparison.matches:
             break
     judged = Judged(comparison, module, weights, component, sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,11 +63,14 @@ class Oracle:
         sizes: Mapping[str, int],
         probes: Mapping[str, np.ndarray],
         tolerance: float,
+        expected: Collection[str] = (),
+        readings: int | None = None,
     ) -> Comparison:
         """With which known mistakes the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
 
         ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
-        largest entry.
+        largest entry. Mistakes that are ``expected`` are tried by themselves first. ``readings`` of an attention's
+        tensors are tried, or all; the first ones go by names.
         """
         answer = self._ask(
             "identify",
@@ -78,6 +81,8 @@ class Oracle:
                 "sizes": dict(sizes),
                 "probes": dict(probes),
                 "tolerance": tolerance,
+                "expected": list(expected),
+                "readings": readings,
             },
         )
         matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"]) for m in answer["matches"])

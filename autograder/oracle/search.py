@@ -22,6 +22,7 @@ MOST = 20_000  # comparisons for one question, about a tenth of a millisecond ea
 NEAR = 48  # readings among which the nearest is looked for
 Case = tuple[Tensor, Tensor]  # an input, and what the student's class made of it
 Function = Callable[[Tensor], Tensor]
+Names = frozenset[str]
 Item = TypeVar("Item")
 # What matters at T=1, where every weight is 1.
 EARLY = ("value", "project", "merge", "split", "softmax", "add", "over")
@@ -41,6 +42,8 @@ class Question:
     sizes: dict[str, int]
     probes: dict[str, Tensor]
     tolerance: float
+    expected: Names = frozenset()  # mistakes that are known from elsewhere: they are tried by themselves first
+    readings: int | None = None  # how many are looked at
     tried: list[int] = field(default_factory=lambda: [0])
 
     def fits(self, function: Function, cases: list[Case] | None = None) -> bool:
@@ -97,20 +100,28 @@ Levels = Iterable[Iterable[Candidate]]
 def explain(component: str, q: Question) -> tuple[list[Found], Nearest | None]:
     """All cheapest explanations, none where no known one fits; and where the right model does not, how far it is."""
     levels, right = _COMPONENTS[component]
+    found = _cheapest(levels(q, q.expected), q) if q.expected else []
+    found = found or _cheapest(levels(q, frozenset()), q)
+    if found and not found[0].mistakes:
+        return found, None
+    return found, _nearest(q, right(q))
+
+
+def _cheapest(levels: Levels, q: Question) -> list[Found]:
     found: dict[frozenset[str], Found] = {}
     try:
-        for level in levels(q):
+        for level in levels:
             for candidate, function in level:
                 names = frozenset(candidate.mistakes)
                 if names not in found and q.fits(function):
                     found[names] = candidate
                     if not names:
-                        return [candidate], None
+                        return [candidate]
             if found:
                 break
     except Exhausted:
         pass
-    return list(found.values()), _nearest(q, right(q))
+    return list(found.values())
 
 
 def _nearest(q: Question, functions: Iterable[Function]) -> Nearest | None:
@@ -130,7 +141,7 @@ def _nearest(q: Question, functions: Iterable[Function]) -> Nearest | None:
 # --- attention --------------------------------------------------------------------------------------------------------
 
 
-def _attention_levels(q: Question) -> Levels:
+def _attention_levels(q: Question, among: Names) -> Levels:
     """By T=1 first, where queries and keys do not matter; other numbers of heads count as one mistake."""
     d, H = q.sizes["d"], q.sizes["H"]
     single = [case for case in q.cases if case[0].shape[1] == 1]
@@ -141,9 +152,9 @@ def _attention_levels(q: Question) -> Levels:
     def candidates(heads: int, most: int, least: int = 0) -> Iterator[Candidate]:
         nonlocal alive
         if heads not in readings:
-            readings[heads] = _Kept((r, q.weights(r, "a.")) for r in _sound(align.attention(q.shapes, d, heads)))
+            readings[heads] = _Kept((r, q.weights(r, "a.")) for r in _attention_readings(q, heads))
         wrong = () if heads == H else ("heads_wrong_number",)
-        for how, names in _ways(most, "attention", least=least):
+        for how, names in _ways(most, among, "attention", least=least):
             at_one = {step: how[step] for step in EARLY if step in how}
             if how.get("scale") == "after" or how.get("softmax") == "none":
                 at_one = how
@@ -158,15 +169,19 @@ def _attention_levels(q: Question) -> Levels:
                     found = Found((*wrong, *_implied(reading, heads), *names), number, heads)
                     yield found, partial(gpt.attention, w=w, at="a", how=how)
 
-    others = [h for h in range(1, d + 1) if d % h == 0 and h != H]
+    others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not among]
     yield candidates(H, 0)
     yield itertools.chain(candidates(H, 1, 1), *(candidates(heads, 0) for heads in others))
     yield itertools.chain(candidates(H, 2, 2), *(candidates(heads, 1, 1) for heads in others))
 
 
 def _attention_right(q: Question) -> Iterator[Function]:
-    for reading in _sound(align.attention(q.shapes, q.sizes["d"], q.sizes["H"])):
+    for reading in _attention_readings(q, q.sizes["H"]):
         yield partial(gpt.attention, w=q.weights(reading, "a."), at="a")
+
+
+def _attention_readings(q: Question, heads: int) -> Iterator[align.Reading]:
+    return itertools.islice(_sound(align.attention(q.shapes, q.sizes["d"], heads)), q.readings)
 
 
 def _implied(reading: align.Reading, H: int) -> list[str]:
@@ -187,12 +202,12 @@ def _implied(reading: align.Reading, H: int) -> list[str]:
 # --- MLP --------------------------------------------------------------------------------------------------------------
 
 
-def _mlp_levels(q: Question) -> Levels:
+def _mlp_levels(q: Question, among: Names) -> Levels:
     d = q.sizes["d"]
     readings = [(reading, q.weights(reading, "m.")) for reading in _sound(align.mlp(q.shapes, d))]
     for most in range(3):
         candidates = []
-        for how, names in _ways(most, "mlp", least=most):
+        for how, names in _ways(most, among, "mlp", least=most):
             for number, (reading, w) in enumerate(readings):
                 implied = ["mlp_width"] if reading["up"].shape[1] != 4 * d else []
                 missing = [side for side in ("up", "down") if f"{side}.bias" not in reading]
@@ -211,13 +226,13 @@ def _mlp_right(q: Question) -> Iterator[Function]:
 UNREAD = ("block_first_norm_missing", "block_second_norm_missing")
 
 
-def _block_levels(q: Question) -> Levels:
+def _block_levels(q: Question, among: Names) -> Levels:
     """The composition around known linear maps in place of attention and MLP."""
     readings = list(_norm_readings(q))
     for most in range(3):
         yield (
             (Found(_norms(implied, names), number), _composed(q, w, how))
-            for how, names in _ways(most, "block", "norm", least=most)
+            for how, names in _ways(most, among, "block", "norm", least=most)
             for number, (w, implied) in enumerate(readings)
         )
 
@@ -251,13 +266,13 @@ def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
 # --- model ------------------------------------------------------------------------------------------------------------
 
 
-def _model_levels(q: Question) -> Levels:
+def _model_levels(q: Question, among: Names) -> Levels:
     """The composition around a known linear map in place of each block; other numbers of blocks are one mistake."""
     L, held = q.sizes["L"], q.sizes.get("blocks", 0)
     readings = _Kept((reading, q.weights(reading), implied) for reading, implied in _model_readings(q))
 
     def candidates(count: int, most: int, least: int) -> Iterator[Candidate]:
-        for how, names in _ways(most, "model", "norm", least=least):
+        for how, names in _ways(most, among, "model", "norm", least=least):
             if how.get("stack") == "last block missing" and held not in (0, L):
                 continue  # no block is left over: there are fewer
             for number, (reading, w, implied) in enumerate(readings):
@@ -271,7 +286,7 @@ def _model_levels(q: Question) -> Levels:
                 found = Found((*more, *_norms(own, told)), number, count)
                 yield found, partial(gpt.stacked, w=w, blocks=_blocks(q, count), how=how)
 
-    others = [n for n in range(1, 9) if n != L and held in (0, n)]
+    others = [n for n in range(1, 9) if n != L and held in (0, n) and not among]
     yield candidates(L, 0, 0)
     yield itertools.chain(candidates(L, 1, 1), *(candidates(count, 0, 0) for count in others))
     yield itertools.chain(candidates(L, 2, 2), *(candidates(count, 1, 1) for count in others))
@@ -290,7 +305,7 @@ def _blocks(q: Question, count: int) -> list[gpt.Part]:
     return [lambda x: x @ q.probes["block"]] * count
 
 
-_COMPONENTS: dict[str, tuple[Callable[[Question], Levels], Callable[[Question], Iterator[Function]]]] = {
+_COMPONENTS: dict[str, tuple[Callable[[Question, Names], Levels], Callable[[Question], Iterator[Function]]]] = {
     "attention": (_attention_levels, _attention_right),
     "mlp": (_mlp_levels, _mlp_right),
     "block": (_block_levels, _block_right),
@@ -298,9 +313,12 @@ _COMPONENTS: dict[str, tuple[Callable[[Question], Levels], Callable[[Question], 
 }
 
 
-def _ways(most: int, *components: str, least: int = 0) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Ways with ``least`` to ``most`` mistakes: for none the right one and what is accepted; two in different steps."""
-    rows = [(row, way) for row in mistakes.of(*components) for way in row.ways]
+def _ways(most: int, among: Names, *components: str, least: int = 0) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """Ways with ``least`` to ``most`` mistakes: for none the right one and what is accepted; two in different steps.
+
+    Where there are names in ``among``, with no other mistakes.
+    """
+    rows = [(row, way) for row in mistakes.of(*components) for way in row.ways if not among or row.name in among]
     if least == 0:
         yield {}, []
         yield from (({row.step: way}, [row.name]) for row, way in rows if row.accepted)

@@ -33,6 +33,8 @@ class Operations:
         sizes: dict[str, int],
         probes: dict[str, np.ndarray],
         tolerance: float,
+        expected: list[str],
+        readings: int | None,
     ) -> dict[str, Any]:
         """Which known mistakes, of the fewest, make the oracle compute ``cases``: inputs and outputs of a class.
 
@@ -47,6 +49,8 @@ class Operations:
             sizes=sizes,
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
             tolerance=tolerance,
+            expected=frozenset(expected),
+            readings=readings,
         )
         with torch.no_grad():
             found, nearest = search.explain(component, question)
