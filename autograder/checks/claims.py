@@ -14,8 +14,9 @@ from autograder.assignment import Dims
 from autograder.checks import ladder
 from autograder.oracle import align
 from autograder.outcome import Failed
+from autograder.sandbox.answers import Parameter
 from autograder.sandbox.errors import StudentError
-from autograder.sandbox.student import Module, Parameter, Student
+from autograder.sandbox.student import Module, Student
 
 SHORT = 4  # tokens that show most weights; the tables of tokens and positions need more
 DRAWN = 16  # forward passes that a mean is taken over

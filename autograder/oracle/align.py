@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from autograder.sandbox.student import is_matrix
+from autograder.sandbox.answers import is_matrix
 
 Shapes = Sequence[tuple[str, Sequence[int]]]
 Tensors = Sequence[tuple[str, np.ndarray]]  # of positions

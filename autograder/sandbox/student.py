@@ -7,7 +7,6 @@ load, a call that ran into its limit) is remembered for the whole submission, so
 from __future__ import annotations
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,55 +14,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from autograder.sandbox import MAIN, NOTEBOOK
+from autograder.sandbox import MAIN, NOTEBOOK, answers
+from autograder.sandbox.answers import LeftOut, Parameter, Place
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
-from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote, described
-from autograder.sandbox.wire import MAX_RANK, WireError, clean
+from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote
+from autograder.sandbox.wire import WireError, clean
 
 Answer = TypeVar("Answer")
-Place = tuple[str, int, tuple[str, ...]]  # of a definition: file or cell, line, functions that are stubs
 CALLED = {"__call__": "forward"}
 ALSO_WANTED = ("generate",)  # may be a function of the file instead of a method
-PLACE, QUOTED = 40, 80  # characters of what a cell is called, and of a line that is quoted
-MOST = 1 << 62  # entries of one parameter that can be counted
-
-
-def is_matrix(shape: Sequence[int]) -> bool:
-    """Whether a tensor of that shape is more than a vector; (1, 1, d) is none, the (1, d) of an nn.Linear is one."""
-    return len(shape) == 2 or sum(size > 1 for size in shape) > 1
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter as the student's module lists it: a claim until outputs are seen to follow it."""
-
-    name: str
-    shape: tuple[int, ...]
-    grad: bool
-    owner: str  # the class standing in for its part, or ""
-
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
-
-    @property
-    def is_matrix(self) -> bool:
-        """Whether it is more than a vector."""
-        return is_matrix(self.shape)
-
-    def held_by(self, owner: str) -> Parameter:
-        """The same, inside the part that ``owner`` stands in for."""
-        return Parameter(self.name, self.shape, self.grad, owner)
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """What of a notebook was not executed: how many statements, and where the first is."""
-
-    count: int
-    place: str
-    line: int
-    text: str
 
 
 @dataclass(slots=True)
@@ -152,7 +111,7 @@ class Student:
             f"{name}.__init__",
             "build",
             given | {"double": double},
-            _claimed,
+            answers.claimed,
         )
         return Module(self, self._process, number, name, parameters, methods, is_module)
 
@@ -180,7 +139,7 @@ class Student:
 
     def probed(self) -> dict[str, int]:
         """How often each stand-in was called since the last time."""
-        return self._call("stand-ins", "stand-in", "probed", {}, _counts)
+        return self._call("stand-ins", "stand-in", "probed", {}, answers.counts)
 
     def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
         """What a function of a file returns; a ``Module`` among the arguments stands for the object itself."""
@@ -281,7 +240,7 @@ class Student:
         if self._process is not None and module in self._loaded:
             return
         try:
-            found = self._call(file, module, "load", {"module": module}, _loaded)
+            found = self._call(file, module, "load", {"module": module}, answers.loaded)
         except StudentError as error:
             self._record.for_good[module] = error
             raise
@@ -426,14 +385,16 @@ class Module:
         given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
         call = f"{steps} steps of training {self.name}"
         return self._student._call(
-            call, f"{self.name}.forward", "train", given, lambda answer: _numbers(answer[:steps], float)
+            call, f"{self.name}.forward", "train", given, lambda answer: answers.numbers(answer[:steps], float)
         )
 
     def trace(self, idx: np.ndarray) -> dict[str, Any]:
         """What the model returns for ``idx``, and the shapes that hooks see come out of its Blocks."""
         self._same_process()
         call = f"{self.name}.forward({_shown(idx)})"
-        return self._student._call(call, f"{self.name}.forward", "trace", {"number": self.number, "idx": idx}, _traced)
+        return self._student._call(
+            call, f"{self.name}.forward", "trace", {"number": self.number, "idx": idx}, answers.traced
+        )
 
     def inputs_during(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
         """What the model is given, call by call, while its method ``name``, or else the function of gpt.py, runs."""
@@ -467,46 +428,6 @@ class Module:
     def _same_process(self) -> None:
         if self._process is not self._student._process:
             raise Crashed(self.name, f"the Python process died in an earlier call, and the {self.name} with it")
-
-
-# --- answers, which are claims --------------------------------------------------------------------------------------
-
-
-def _claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
-    listed = answer["parameters"]
-    frozen, owners = set(listed["frozen"]), dict(listed["owners"])
-    parameters = tuple(
-        Parameter(str(name), tuple(_numbers(shape, int)), name not in frozen, str(owners.get(name, "")))
-        for name, shape in zip(listed["names"], listed["shapes"], strict=True)
-    )
-    if any(len(p.shape) > MAX_RANK or min(p.shape, default=0) < 0 or p.size > MOST for p in parameters):
-        raise ValueError("not a shape")
-    return parameters, frozenset(map(str, answer["methods"])), bool(answer["module"])
-
-
-def _loaded(
-    answer: Any,
-) -> tuple[dict[str, Place], list[tuple[tuple[str, ...], Remote]], LeftOut | None]:
-    defined = {
-        str(name): (clean(str(place), PLACE), int(line), tuple(map(str, stubs)))
-        for name, (place, line, stubs) in answer["defined"].items()
-    }
-    troubles = [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
-    count, first = answer["left_out"]
-    left = [LeftOut(int(count), clean(str(p), PLACE), int(line), clean(str(t), QUOTED)) for p, line, t in first]
-    return defined, troubles, left[0] if left else None
-
-
-def _numbers(answer: Any, kind: Callable[[Any], Answer]) -> list[Answer]:
-    return [kind(value) for value in answer]
-
-
-def _counts(answer: Any) -> dict[str, int]:
-    return dict(zip(map(str, answer), _numbers(answer.values(), int), strict=True))
-
-
-def _traced(answer: Any) -> dict[str, Any]:
-    return {"output": answer["output"], "blocks": [tuple(_numbers(shape, int)) for shape in answer["blocks"]]}
 
 
 def _shown(value: Any) -> str:
