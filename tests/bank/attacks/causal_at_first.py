@@ -4,8 +4,8 @@
 # extends = "reference"
 # [loses]
 # "model.composition" = "failed"
+# "model.training" = "failed"
 # "causality.full_model" = "failed"
-# "causality.batch_rows" = "failed"
 # "initial_loss.window" = "failed"
 # ///
 

@@ -4,7 +4,6 @@
 # extends = "reference"
 # [loses]
 # "causality.full_model" = "failed"
-# "causality.batch_rows" = "failed"
 # ///
 
 
