@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import multiprocessing
+import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,15 +32,24 @@ KILLED = "\nimport os\n\nclass MLP(nn.Module):\n    def __init__(self, d):\n    
 CLASS = {
     "reference": "",
     "stub": "broken/stub",
-    "variant": "variants/einsum_parameters",
-    "optional": "variants/all_optional_parts",
     "relu": "mistakes/mlp_relu",
     "strict": "mistakes/attention_mask_strict",
     "lists": "mistakes/attention_heads_in_list",
     "killer": "",
     "forger": "mistakes/attention_mask_strict",
     "deleter": "",
+    "flipper": "broken/stub",
+    "copier": "broken/stub",
 }
+FETCHED = "relu"  # who fetches and submits through the exchange
+EXCHANGE = """
+c.Exchange.root = {root!r}
+c.Exchange.cache = {cache!r}
+c.CourseDirectory.course_id = "gpt"
+"""
+# nbgrader takes seconds to import: once for all its commands, each of which runs in a process of its own.
+COMMANDS = multiprocessing.get_context("forkserver")
+COMMANDS.set_forkserver_preload(["nbgrader.apps.nbgraderapp"])
 
 
 def expected(name: str) -> dict[str, float]:
@@ -85,20 +95,55 @@ def delete(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [c for c in cells if not c["metadata"].get("nbgrader", {}).get("grade_id", "").startswith("check-")]
 
 
+def flip(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """With metadata in which cells that ask for points are the student's own: nbgrader refuses such a notebook."""
+    for cell in cells:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id", "").startswith("check-"):
+            cell["metadata"]["nbgrader"] |= {"solution": True, "locked": False, "grade": False}
+    return cells
+
+
+def copy(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """With a copy of each cell, as Jupyter makes it: nbgrader stops at the first, for everyone who comes after."""
+    return [json.loads(json.dumps(cell)) for cell in cells for _ in range(2)]
+
+
+def main(where: Path, said: Path, command: tuple[str, ...]) -> None:
+    """What the program `nbgrader` does in a folder; it finds the autograder by the settings that are there."""
+    from nbgrader.apps import nbgraderapp
+
+    sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != bank_file.ROOT]
+    for name in [name for name in sys.modules if name.partition(".")[0] == "autograder"]:
+        del sys.modules[name]
+    os.chdir(where)
+    with said.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    sys.argv = ["nbgrader", *command]
+    nbgraderapp.main()
+
+
+def run(where: Path, *command: str, status: int = 0) -> str:
+    """A command of nbgrader, run in a folder: what it says."""
+    said = where / "said.txt"
+    process = COMMANDS.Process(target=main, args=(where, said, command))
+    process.start()
+    process.join()
+    assert process.exitcode == status, said.read_text()
+    return said.read_text()
+
+
+def size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 @dataclass
 class NbgraderCourse:
-    """A course folder and what was said in it."""
+    """A course folder, what was said in it, and the folder of a student who uses the exchange."""
 
     root: Path
+    home: Path
     said: str = ""
-
-    def run(self, *command: str, status: int = 0) -> str:
-        """A command of nbgrader."""
-        done = subprocess.run(
-            [sys.executable, "-m", "nbgrader", *command], cwd=self.root, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout + done.stderr
 
     def scores(self) -> dict[str, Any]:
         """By student: points by cell, and in all."""
@@ -116,26 +161,54 @@ class NbgraderCourse:
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]:
     """The class, handed out, handed in and graded."""
-    root = tmp_path_factory.mktemp("course")
-    nbgrader_course.make(root)
-    course = NbgraderCourse(root)
-    course.run("generate_assignment", nbgrader.NAME)
-    release = json.loads((root / "release" / nbgrader.NAME / f"{nbgrader.NAME}.ipynb").read_text())
+    top = tmp_path_factory.mktemp("nbgrader")
+    course = NbgraderCourse(top / "course", top / "home")
+    course.home.mkdir()
+    nbgrader_course.make(course.root)
+    exchange = EXCHANGE.format(root=str(top / "exchange"), cache=str(top / "cache"))
+    (course.home / "nbgrader_config.py").write_text(f"c = get_config(){exchange}")
+    with (course.root / "nbgrader_config.py").open("a") as file:
+        file.write(exchange)
+    run(course.root, "generate_assignment", nbgrader.NAME)
+    run(course.root, "release_assignment", nbgrader.NAME)
+    run(course.home, "fetch_assignment", nbgrader.NAME)
+    fetched = course.home / nbgrader.NAME / f"{nbgrader.NAME}.ipynb"
+    release = json.loads(fetched.read_text())
     assert "BEGIN SOLUTION" not in json.dumps(release)
     for name, bank in CLASS.items():
         files = bank_file.load(BANK / f"{bank}.py").files if bank else dict(REFERENCE)
         gpt = "\n".join(files.get(file, b"").decode() for file in ("head.py", "gpt.py"))
         gpt += KILLED if name == "killer" else ""
         cells = written(release, gpt, files["paper.py"].decode())
-        cells = {"forger": forge, "deleter": delete}.get(name, list)(cells)
-        folder = root / "submitted" / name / nbgrader.NAME
-        folder.mkdir(parents=True)
-        (folder / f"{nbgrader.NAME}.ipynb").write_text(json.dumps(release | {"cells": cells}))
-    (root / "submitted" / "nobody" / nbgrader.NAME).mkdir(parents=True)
-    (root / "submitted" / "nobody" / nbgrader.NAME / f"{nbgrader.NAME}.ipynb").write_text("{")
-    course.said = course.run("autograde", nbgrader.NAME, status=1)  # for the notebook that is none
+        cells = {"forger": forge, "deleter": delete, "flipper": flip, "copier": copy}.get(name, list)(cells)
+        notebook = course.root / "submitted" / name / nbgrader.NAME / f"{nbgrader.NAME}.ipynb"
+        if name == FETCHED:
+            notebook = fetched
+        notebook.parent.mkdir(parents=True, exist_ok=True)
+        notebook.write_text(json.dumps(release | {"cells": cells}))
+    run(course.home, "submit", nbgrader.NAME, f"--student={FETCHED}")
+    run(course.root, "collect", nbgrader.NAME)
+    (course.root / "submitted" / "nobody" / nbgrader.NAME).mkdir(parents=True)
+    (course.root / "submitted" / "nobody" / nbgrader.NAME / f"{nbgrader.NAME}.ipynb").write_text("{")
+    course.said = run(course.root, "autograde", nbgrader.NAME, status=1)  # for the notebook that is none
     yield course
-    shutil.rmtree(root)
+    shutil.rmtree(top)
+
+
+def test_the_exchange_gives_out_the_grader_and_collects_only_the_work(graded: NbgraderCourse) -> None:
+    given = graded.home / nbgrader.NAME
+    assert (given / "autograder" / "__main__.py").is_file()
+    package = [path.read_bytes() for path in given.rglob("autograder/**/*") if path.is_file()]
+    assert not [text for text in package if b"# BEGIN SOLUTION" in text]
+    collected = graded.root / "submitted" / FETCHED / nbgrader.NAME
+    assert {path.name for path in collected.iterdir()} == {
+        f"{nbgrader.NAME}.ipynb",
+        "timestamp.txt",
+        "submission_secret.txt",
+    }
+    assert size(collected) < 100_000 < size(given)
+    assert not list(graded.root.glob("autograded/*/*/autograder"))
+    assert "__main__.py" not in graded.said  # nor is the package listed, file by file for each student
 
 
 def test_nbgraders_score_is_the_graders_and_none_is_lost(graded: NbgraderCourse) -> None:
@@ -153,6 +226,10 @@ def test_nbgraders_score_is_the_graders_and_none_is_lost(graded: NbgraderCourse)
     assert (dead["check-mlp"], dead["check-attention"], dead["check-paper"]) == (0, 14, 5)
     assert "There was an error processing assignment 'step-05' for student 'nobody'" in graded.said
     assert graded.said.count("for student '") == 1
+    assert graded.said.count("copier: cell check-mlp was copied or its metadata edited; put right") == 1
+    assert {line.split()[3] for line in graded.said.splitlines() if "put right" in line} == {
+        *("copier:", "flipper:", "forger:")
+    }
 
 
 def test_bonus_points_are_extra_credit_and_never_lift_above_the_total(graded: NbgraderCourse) -> None:
@@ -163,15 +240,16 @@ def test_bonus_points_are_extra_credit_and_never_lift_above_the_total(graded: Nb
 
 
 def test_reasons_are_in_the_feedback(graded: NbgraderCourse) -> None:
-    graded.run("generate_feedback", nbgrader.NAME)
-    page = (graded.root / "feedback" / "relu" / nbgrader.NAME / f"{nbgrader.NAME}.html").read_text()
-    assert "The activation is ReLU; it should be GELU." in page
-    assert 'class="heat"' in page
-    assert not list(graded.root.glob("feedback/*/*/autograder"))
+    run(graded.root, "generate_feedback", nbgrader.NAME)
+    run(graded.root, "release_feedback", nbgrader.NAME, f"--student={FETCHED}")  # the others came by hand
+    run(graded.home, "fetch_feedback", nbgrader.NAME, f"--student={FETCHED}")
+    (page,) = (graded.home / nbgrader.NAME / "feedback").glob(f"*/{nbgrader.NAME}.html")
+    assert "The activation is ReLU; it should be GELU." in page.read_text()
+    assert 'class="heat"' in page.read_text()
 
 
 def test_the_export_has_everyone_with_their_score(graded: NbgraderCourse) -> None:
-    graded.run("export", "--to", "grades.csv")
+    run(graded.root, "export", "--to", "grades.csv")
     rows = {row["student_id"]: row for row in csv.DictReader((graded.root / "grades.csv").open())}
     assert float(rows["strict"]["score"]) == sum(expected("mistakes/attention_mask_strict").values())
     assert {float(row["max_score"]) for row in rows.values()} == {100.0 + WRITTEN}

@@ -8,14 +8,13 @@ goes on with the next student, and has no score.
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
 from nbgrader.converters import Autograde
-from nbgrader.preprocessors import Execute
+from nbgrader.preprocessors import DeduplicateIds, Execute, NbGraderPreprocessor
 from traitlets import Bool
 
 from autograder import notebook, rubric, submission
@@ -32,6 +31,30 @@ from autograder.suite import PUBLIC_SECRET
 
 class NotGraded(Exception):
     """The grader failed, or refused: this is no score."""
+
+
+class Restore(NbGraderPreprocessor):  # type: ignore[misc]
+    """Gives each cell the metadata that it was handed out with.
+
+    A cell that was copied, or whose metadata was edited, makes nbgrader stop: some for this student, some for everyone
+    who comes after.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
+        """Take nbgrader's metadata from the gradebook; of copies the last one counts, as in nbgrader."""
+        facts = resources["nbgrader"]
+        with nbgrader.opened(facts["db_url"]) as gradebook:
+            given = _given(gradebook.find_notebook(facts["notebook"], facts["assignment"]))
+        for cell in reversed(nb.cells):
+            found = cell.metadata.pop("nbgrader", None)
+            name = found.get("grade_id") if isinstance(found, dict) else None
+            right = given.pop(name, None)
+            if right is not None:
+                cell.metadata["nbgrader"] = right
+            if found != right:
+                cell_name = name or "without a name"
+                self.log.warning("%s: cell %s was copied or its metadata edited; put right", facts["student"], cell_name)
+        return nb, resources
 
 
 class Grade(Execute):  # type: ignore[misc]
@@ -127,11 +150,30 @@ def _outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> li
     return [new_output("execute_result", data=data, execution_count=1)]
 
 
-def tidy(assignment: str, **_: Any) -> None:
-    """After a step of nbgrader, in the course's folder: the package goes to students once, not back and forth."""
-    for step in ("autograded", "feedback"):
-        for copy in Path(step).glob(f"*/{assignment}/autograder"):
-            shutil.rmtree(copy, ignore_errors=True)
+def _given(handed_out: Any) -> dict[str, dict[str, Any]]:
+    """nbgrader's metadata by cell."""
+    points = {cell.name: cell.max_score for cell in handed_out.grade_cells}
+    solutions = {cell.name for cell in handed_out.solution_cells}
+    return {
+        cell.name: {
+            "schema_version": 3,
+            "grade_id": cell.name,
+            "grade": cell.name in points,
+            "solution": cell.name in solutions,
+            "locked": cell.locked,
+            "task": False,
+            "cell_type": cell.cell_type,
+            "checksum": cell.checksum,
+        }
+        | ({"points": points[cell.name]} if cell.name in points else {})
+        for cell in handed_out.source_cells
+    }
+
+
+def sanitizers() -> list[Any]:
+    """How `nbgrader autograde` cleans a notebook, with Restore in place of DeduplicateIds."""
+    default = Autograde.class_traits()["sanitize_preprocessors"].default()
+    return [Restore if step is DeduplicateIds else step for step in default]
 
 
 def preprocessors() -> list[Any]:

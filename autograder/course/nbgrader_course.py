@@ -16,18 +16,21 @@ from autograder.lms import _pack
 CONFIG = '''"""nbgrader's settings for this course: the autograder grades submissions, and no kernel is started."""
 
 import sys
+from pathlib import Path
 
 sys.path.insert(0, {top!r})  # where the autograder is
 
-from autograder.course.nbgrader_autograde import preprocessors, tidy
+from autograder.course.nbgrader_autograde import preprocessors, sanitizers
+from autograder.course.nbgrader_exchange import Collect, not_overwritten
 from autograder.course.nbgrader_export import Table
 
 c = get_config()
 c.CourseDirectory.course_id = "gpt"
+c.ExchangeFactory.collect = Collect
+c.Autograde.sanitize_preprocessors = sanitizers()
 c.Autograde.autograde_preprocessors = preprocessors()
-c.Autograde.post_convert_hook = c.GenerateFeedback.post_convert_hook = tidy
+c.Autograde.exclude_overwriting = {{"{name}": not_overwritten(Path(__file__).parent / "source" / "{name}")}}
 c.ExportApp.plugin_class = Table
-c.Autograde.exclude_overwriting = {{"{name}": ["head.py"]}}  # a student may have a Head of their own
 '''
 NEXT = f"""{{out}}: ready. From there:
   nbgrader generate_assignment {nbgrader.NAME}      then release_assignment and collect, or put work into submitted/

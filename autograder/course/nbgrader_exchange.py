@@ -1,0 +1,25 @@
+"""The package goes to students beside the notebook once, and not back and forth with each submission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nbgrader.exchange.default import ExchangeCollect
+from nbgrader.utils import temp_attrs
+
+PACKAGE = "autograder"
+
+
+class Collect(ExchangeCollect):  # type: ignore[misc]
+    """What ``nbgrader collect`` and Formgrader run: it leaves the student's copy of the package in the exchange."""
+
+    def do_copy(self, src: str, dest: str, log: object = None) -> None:
+        """Copy a submission."""
+        with temp_attrs(self.coursedir, ignore=[*self.coursedir.ignore, PACKAGE]):
+            super().do_copy(src, dest, log)
+
+
+def not_overwritten(source: Path) -> list[str]:
+    """What ``nbgrader autograde`` does not copy to each student's folder (and say so): the package, and a Head."""
+    package = (path for path in (source / PACKAGE).rglob("*") if path.is_file())
+    return ["head.py", *(str(path.relative_to(source)) for path in package)]
