@@ -47,13 +47,12 @@ class Restore(NbGraderPreprocessor):  # type: ignore[misc]
             given = _given(gradebook.find_notebook(facts["notebook"], facts["assignment"]))
         for cell in reversed(nb.cells):
             found = cell.metadata.pop("nbgrader", None)
-            name = found.get("grade_id") if isinstance(found, dict) else None
+            name = str(found.get("grade_id")) if isinstance(found, dict) else ""
             right = given.pop(name, None)
             if right is not None:
                 cell.metadata["nbgrader"] = right
             if found != right:
-                cell_name = name or "without a name"
-                self.log.warning("%s: cell %s was copied or its metadata edited; put right", facts["student"], cell_name)
+                self.log.warning("%s: cell %s was copied or its metadata edited; put right", facts["student"], name)
         return nb, resources
 
 
