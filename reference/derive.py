@@ -5,7 +5,7 @@
     python -m reference.derive --source FILE   write nbgrader's source notebook, with solutions and marking guides
 
 `reference/` is the only source. Its solutions stand between nbgrader's markers, and nbgrader itself takes them out.
-`reference/handout.py` makes the handout and the notebook.
+`reference/handout.py` makes the handout and the notebook, `reference/page.py` the handout's page.
 `reference/derived.sha256` (readable by sha256sum) has the hash of each derivative as last written here: a file with
 any other content was edited by someone, is never overwritten, and stops the whole run with exit status 2.
 """
@@ -121,13 +121,10 @@ def check_markers(text: str) -> None:
 
 def load_tools() -> tuple[Any, Any]:
     """jupytext and nbgrader's ClearSolutions. Imported late: they take seconds, and only developers have them."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            import jupytext
-            from nbgrader.preprocessors import ClearSolutions
-    except ImportError as error:
-        raise DeriveError(f"{error.name} cannot be imported; `make derive` installs what this needs") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import jupytext
+        from nbgrader.preprocessors import ClearSolutions
     return jupytext, ClearSolutions
 
 
@@ -148,6 +145,7 @@ DERIVATIVES: tuple[Derivative, ...] = (
     Derivative("reference/paper.py", "student/paper.py", python_stub),
     Derivative("reference/answers.md", "student/answers.md", markdown_stub),
     handed_out("student/README.md", handout.readme),
+    handed_out("student/README.html", handout.readme_page),
     handed_out("student/step-05.ipynb", handout.student_notebook),
     Derivative("reference/head.py", "autograder/given/head.py", python_stub),  # for submissions without one
     # What was never edited is told from what was by these, also where student/ is not shipped.
@@ -215,11 +213,12 @@ def made(root: Path, derivative: Derivative) -> str:
         return derivative.make(*texts)
     except (SourceError, handout.TextError) as error:
         raise DeriveError(f"{derivative.source}: {error}") from error
+    except ImportError as error:
+        raise DeriveError(f"{error.name} cannot be imported; `make derive` installs what this needs") from None
 
 
 def source_notebook(root: Path = ROOT) -> str:
     """nbgrader's source notebook as JSON text: the student's, with solutions and marking guides. Raises DeriveError."""
-    load_tools()
     return made(root, handed_out("", handout.source_notebook))
 
 

@@ -36,6 +36,13 @@ def readme(texts: Texts) -> str:
     return CELL_ID.sub("```python", _rendered(texts, notebook=False))
 
 
+def readme_page(texts: Texts) -> str:
+    """The handout as a page."""
+    from reference.page import page
+
+    return page(readme(texts))
+
+
 def source_notebook(texts: Texts) -> str:
     """The notebook with solutions and marking guides, as nbgrader's `source/` wants it."""
     import nbformat

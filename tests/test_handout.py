@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
@@ -184,7 +185,7 @@ def test_each_figure_is_what_the_model_shows(ref: Ref) -> None:
 def test_the_causes_of_a_difference_are_those_the_grader_names() -> None:
     """Each row of the table of differences is one that the grader's own arithmetic has, and says the same."""
     text = (ROOT / "student" / "README.md").read_text("utf-8")
-    rows = dict(re.findall(r"^  \| ([-+][\d,]+) \| (.+) \|$", text, re.MULTILINE))
+    rows = dict(re.findall(r"^\| ([-+][\d,]+) \| (.+) \|$", text, re.MULTILINE))
     right = ledger.Counted(COURSE, ledger.expected(COURSE), 0, {})
     known = {(cause.name, cause.part): cause.delta(right) for cause in ledger.CAUSES}
     # A mistake in several parts makes the sum of what it leaves in each.
@@ -237,3 +238,23 @@ def test_the_handout_has_the_code_of_the_notebook_and_only_imports_beside_it(ref
         for block in rest:
             assert all(re.match(r"(import|from) |$", line) for line in block.splitlines())
             exec(block, {})
+
+
+def test_the_page_has_all_of_the_handout_and_loads_nothing() -> None:
+    text = (ROOT / "student" / "README.md").read_text("utf-8")
+    page = (ROOT / "student" / "README.html").read_text("utf-8")
+    prose = re.sub(r"^```.*?^```$|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert page.count("<math") == prose.count("$$") // 2 + len(re.findall(r"(?<!\$)\$(?!\$)", prose)) // 2 > 50
+    assert page.count("</math>") == page.count("<math")
+    shown = re.sub(r"<pre>.*?</pre>|<style>.*?</style>", "", page, flags=re.DOTALL)
+    assert "$" not in shown
+    assert "\\" not in shown  # a command of TeX that became no MathML
+    code = re.findall(r'<pre><code class="language-python">(.*?)</code>', page, re.DOTALL)
+    assert [html.unescape(block) for block in code] == BLOCK.findall(text)
+    headings = re.findall(r"^##+ .+$", prose, re.MULTILINE)
+    names = re.findall(r'<h[23] id="([^"]+)"', page)
+    assert len(headings) == len(names) == len(set(names))
+    links = re.findall(r'href="#([^"]+)"', page)
+    assert links == re.findall(r'<h2 id="([^"]+)"', page)
+    fetched = page.replace("http://www.w3.org/1998/Math/MathML", "")  # which is a name
+    assert not re.search(r"https?:|<script|<link|src=|@import|url\(", fetched)

@@ -55,7 +55,8 @@ def test_the_bundle_has_the_assignment_and_the_grader_and_nothing_that_students_
         *("student", "autograder", "requirements", "Makefile", "README.md", "LICENSE", "pyproject.toml")
     }
     assert {name for name in files if name.startswith("student/")} == {
-        f"student/{name}" for name in ("README.md", "answers.md", "gpt.py", "head.py", "paper.py", "step-05.ipynb")
+        f"student/{name}"
+        for name in ("README.html", "README.md", "answers.md", "gpt.py", "head.py", "paper.py", "step-05.ipynb")
     }
     for name in files:
         text = (bundle / name).read_text("utf-8")
