@@ -33,9 +33,10 @@ c.Autograde.exclude_overwriting = {{"{name}": not_overwritten(Path(__file__).par
 c.ExportApp.plugin_class = Table
 '''
 NEXT = f"""{{out}}: ready. From there:
-  nbgrader generate_assignment {nbgrader.NAME}      then release_assignment and collect, or put work into submitted/
+  nbgrader generate_assignment {nbgrader.NAME}
+  nbgrader release_assignment {nbgrader.NAME}       and, once it is handed in, collect; or put work into submitted/
   nbgrader autograde {nbgrader.NAME}
-  nbgrader generate_feedback {nbgrader.NAME}
+  nbgrader generate_feedback {nbgrader.NAME}        and release_feedback
   nbgrader export"""
 
 
