@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,9 +101,9 @@ def backed(student: Student, model: Module, dims: Dims, rng: np.random.Generator
 def laid_out(student: Student, model: Module, dims: Dims) -> bool:
     """Whether the shapes in each class, and in GPT around them, are those of the formula, and none is left over."""
     d, sizes = dims.d, {"d": dims.d, "H": dims.H, "T_max": dims.T_max}
-    attention = shapes(student.build("MultiHeadAttention", sizes).parameters)
-    mlp = shapes(student.build("MLP", {"d": d}).parameters)
-    block = shapes(student.build("Block", sizes).parameters)
+    attention = shapes(student.shared("MultiHeadAttention", sizes).parameters)
+    mlp = shapes(student.shared("MLP", {"d": d}).parameters)
+    block = shapes(student.shared("Block", sizes).parameters)
     around = without(block, attention, mlp)
     outside = without(shapes(model.parameters), *[block] * dims.L)
     if around is None or outside is None:
@@ -160,11 +160,14 @@ def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> 
     every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
     weights = _weights(model, rng)
     model.push(weights)
-    found, moving = [], 0
+    found, moving, seen = [], 0, _with(model, {}, few, dims)
     for p in sorted(model.parameters, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
         changed = weights[p.name].copy()
         changed[rng.integers(len(changed)) if p.shape else ()] *= -1
-        if any(_moves(model, p.name, (weights[p.name], changed), idx, dims) for idx in (few, every)):
+        before, seen = seen, _with(model, {p.name: changed}, few, dims)
+        if _differ(before, seen) or _differ(
+            *(_with(model, {p.name: value}, every, dims) for value in (weights[p.name], changed))
+        ):
             moving += p.size
         else:
             found.append(p)
@@ -173,15 +176,17 @@ def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> 
     return found
 
 
-def _moves(model: Module, name: str, values: tuple[np.ndarray, np.ndarray], idx: np.ndarray, dims: Dims) -> bool:
+def _with(model: Module, values: Mapping[str, np.ndarray], idx: np.ndarray, dims: Dims) -> np.ndarray | None:
+    """The logits once ``values`` are set; None where there are none."""
     try:
-        outputs = []
-        for value in values:
-            model.push({name: value})
-            outputs.append(_logits(model, idx, dims))
+        model.push(values)
+        return _logits(model, idx, dims)
     except (Failed, StudentError):
-        return False
-    return not np.array_equal(outputs[0], outputs[1])
+        return None
+
+
+def _differ(before: np.ndarray | None, after: np.ndarray | None) -> bool:
+    return before is not None and after is not None and not np.array_equal(before, after)
 
 
 def _weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -161,9 +161,9 @@ def test_shares(student: Student, assignment: Assignment, rng: np.random.Generat
 def counted(student: Student, n: Dims) -> ledger.Counted:
     """How many parameters the classes have, over all blocks, and what is left of GPT, with the tensors."""
     sizes = {"d": n.d, "H": n.H, "T_max": n.T_max}
-    attention = student.build("MultiHeadAttention", sizes)
-    mlp = student.build("MLP", {"d": n.d})
-    block = student.build("Block", sizes)
+    attention = student.shared("MultiHeadAttention", sizes)
+    mlp = student.shared("MLP", {"d": n.d})
+    block = student.shared("Block", sizes)
     model = built(student, n)
     norms = block.numel - attention.numel - mlp.numel
     outside = model.numel - n.L * block.numel + (n.V * n.d if tied(model, n) else 0)
