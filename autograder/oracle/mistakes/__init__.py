@@ -5,12 +5,15 @@ Readable without torch.
 
 from __future__ import annotations
 
-from autograder.oracle.mistakes import attention, composition, outside, python
+from autograder.oracle.mistakes import attention, block, mlp, model, norm, outside, python
 from autograder.oracle.mistakes.row import Mistake
 
 __all__ = ["MISTAKES", "Mistake", "named", "of"]
 
-MISTAKES: tuple[Mistake, ...] = (*attention.ROWS, *composition.ROWS, *outside.ROWS, *python.ROWS)
+# In the order in which explanations are tried.
+MISTAKES: tuple[Mistake, ...] = tuple(
+    row for part in (attention, mlp, block, norm, model, outside, python) for row in part.ROWS
+)
 _BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
 
 
