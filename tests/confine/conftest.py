@@ -1,0 +1,35 @@
+"""Submissions that try the layers of confinement, and what they try to get at."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox.student import Student
+from tests.confine.kit import TRY, Hand, Weaker
+
+
+@pytest.fixture
+def hand_in(weaker: Weaker) -> Iterator[Hand]:
+    """A student, confined by all layers, or ``without`` some: ``hand_in(text, without=["seccomp"])``."""
+    students = []
+
+    def hand_in(text: str = "", without: tuple[str, ...] = ()) -> Student:
+        files = {"gpt.py": (TRY + textwrap.dedent(text)).encode()}
+        students.append(Student(weaker(*without), files, []))
+        return students[-1]
+
+    yield hand_in
+    for student in students:
+        student.close()
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file that anyone may read, were it not for Landlock."""
+    path = tmp_path / "secret.txt"
+    path.write_text("secret")
+    return path

@@ -1,0 +1,123 @@
+"""What is handed in to try the layers of confinement, and how to ask what became of it.
+
+A layer that this kernel or user does not have is skipped, with the reason; run as root and as another user to see all.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.sandbox import landlock, seccomp
+from autograder.sandbox.process import Zygote
+from autograder.sandbox.student import Student
+from tests.conftest import ROOT
+
+Weaker = Callable[..., Zygote]
+Hand = Callable[..., Student]
+IS_ROOT = os.geteuid() == 0
+LANDLOCK = landlock.prepare(str(ROOT))
+needs_landlock = pytest.mark.skipif(LANDLOCK is None, reason="this kernel has no Landlock")
+needs_seccomp = pytest.mark.skipif(
+    not seccomp.available() or seccomp.build(opening=True) is None,
+    reason="no seccomp filters on this kernel or machine",
+)
+needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become another user")
+
+# What the tests hand in. ``attempt`` says how the kernel answered, in the name of the error.
+TRY = """
+import ctypes, errno, fcntl, os, signal, socket, struct, threading
+libc = ctypes.CDLL(None, use_errno=True)
+
+def attempt(code, **names):
+    try:
+        exec(code, globals(), names)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return "done"
+
+def call(number, *arguments):
+    result = libc.syscall(ctypes.c_long(number), *map(ctypes.c_long, arguments))
+    return errno.errorcode[ctypes.get_errno()] if result == -1 else "done"
+
+def calls(numbers):
+    # With arguments that do no harm where a call is not denied: no descriptor, no address and no process is -1.
+    return {number: call(number, -1, -1, -1, -1, -1, -1) for number in numbers}
+
+def prctl(option, value=0):
+    return libc.prctl(option, value, 0, 0, 0)
+"""
+
+
+def run(student: Student, name: str, *arguments: Any) -> Any:
+    return student.function(name, *arguments, module="gpt")
+
+
+def attempt(student: Student, code: str) -> str:
+    return str(run(student, "attempt", code))
+
+
+def process_of(student: Student) -> int:
+    """The process that answers for ``student``."""
+    attempt(student, "pass")
+    assert student._process is not None
+    return student._process.pid
+
+
+def status(pid: int) -> dict[str, str]:
+    """What the kernel says about a process."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def ended(pid: int, within: float = 5.0) -> bool:
+    """Whether a process is gone, or has ended and waits to be collected, ``within`` seconds."""
+    until = time.monotonic() + within
+    while time.monotonic() < until:
+        try:
+            if status(pid)["State"].startswith("Z"):
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def in_child(function: Callable[[], Any]) -> Any:
+    """What ``function`` returns in a process of its own, or the name of the error with which the kernel refused."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            try:
+                answer = function()
+            except OSError as error:
+                answer = errno.errorcode[error.errno or 0]
+            os.write(writing, json.dumps(answer).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answered:
+        text = answered.read()
+    os.waitpid(pid, 0)
+    return json.loads(text)
+
+
+def outcome(function: Callable[..., Any], *arguments: Any) -> str:
+    try:
+        function(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return "done"
+
+
+def numbers(calls: str, machine: str = platform.machine()) -> list[int]:
+    return seccomp._numbers(calls, list(seccomp.MACHINES).index(machine))

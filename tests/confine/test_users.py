@@ -1,0 +1,86 @@
+"""Where the grader is root, each worker is a user of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.sandbox import confine, uids
+from autograder.sandbox.process import Zygote
+from autograder.sandbox.student import Student
+from tests.confine.kit import TRY, Hand, in_child, needs_root, needs_seccomp, run
+from tests.conftest import ROOT
+
+
+@needs_root
+@needs_seccomp
+def test_each_worker_is_a_user_of_its_own_in_no_group_with_a_scratch_folder_of_its_own(hand_in: Hand) -> None:
+    # Without Landlock this is so even where other users cannot read Python's library.
+    code = "def who(): return os.getresuid(), os.getresgid(), os.getgroups(), os.stat('.').st_uid, os.getcwd()"
+    one = hand_in(code, without=("landlock",))
+    uids, gids, groups, owner, folder = run(one, "who")
+    assert "uid" in one.held
+    assert len({*uids, *gids, owner}) == 1
+    assert uids[0] != 0
+    assert groups == []
+    assert os.stat(folder).st_mode & 0o077 == 0
+    with one.fresh() as other:
+        used = run(other, "who")[0][0]
+        assert used != uids[0]
+    with one.fresh() as another:  # the number of a worker that has ended is used again
+        assert run(another, "who")[0][0] == used
+
+
+@needs_root
+def test_another_user_is_in_no_group_of_root() -> None:
+    def inside() -> list[int]:
+        os.setgroups([0, 4242])
+        uids.become(uids.FIRST)
+        return os.getgroups()
+
+    assert in_child(inside) == []
+
+
+@needs_root
+@needs_seccomp
+def test_two_graders_never_share_a_user(hand_in: Hand) -> None:
+    code = "def who(): return os.getuid()"
+    one = hand_in(code, without=("landlock",))
+    run(one, "who")
+    with Zygote(without=("landlock",)) as zygote:
+        other = Student(zygote, {"gpt.py": (TRY + code).encode()}, [])
+        assert run(other, "who") != run(one, "who")
+
+
+@needs_root
+@needs_seccomp
+def test_threads_run_out_where_the_worker_is_a_user_of_its_own(hand_in: Hand) -> None:
+    student = hand_in(
+        """
+        def run():
+            threading.stack_size(1 << 16)  # or memory runs out first
+            wait = threading.Event()
+            try:
+                for count in range(1000): threading.Thread(target=wait.wait, daemon=True).start()
+            except RuntimeError:
+                return count
+        """,
+        without=("landlock",),
+    )
+    assert run(student, "run") < confine.PROCESSES
+
+
+@needs_root
+def test_a_user_that_cannot_read_the_libraries_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "libraries"
+    folder.mkdir(mode=0o700)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(folder)])
+    for path in (tmp_path, *tmp_path.parents[:-2]):
+        path.chmod(0o711)
+    assert confine.plan(str(ROOT)).uids is None
+    folder.chmod(0o755)
+    assert confine.plan(str(ROOT)).uids is not None
