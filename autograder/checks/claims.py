@@ -18,7 +18,7 @@ from autograder.sandbox.answers import Parameter
 from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Module, Student
 
-SHORT = 4  # tokens that show most weights; the tables of tokens and positions need more
+SHORT = (2, 7)  # tokens that show most weights; the tables of tokens and positions need more
 DRAWN = 16  # forward passes that a mean is taken over
 SURE = 4.0  # times what two such means differ by
 ROUNDING = 1e-5  # of the largest logit
@@ -37,7 +37,7 @@ class Claims:
 
 def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
     """Set the weights of a small GPT, here and in another process, and see whether its logits follow these alone."""
-    idx = rng.integers(0, n.V, (2, 7))
+    idx = rng.integers(0, n.V, SHORT)
     try:
         model = student.shared("GPT", n.arguments())
         weights = _weights(model, rng)
@@ -156,7 +156,7 @@ def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> 
 
     None where others, that do move logits, hold ``most`` entries. One that cannot be set moves nothing.
     """
-    few = rng.integers(0, dims.V, (1, SHORT))
+    few = rng.integers(0, dims.V, SHORT)  # not another shape, which a wrong model may refuse
     every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
     weights = _weights(model, rng)
     model.push(weights)
