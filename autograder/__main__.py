@@ -8,6 +8,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if sys.path[:1] in ([""], [os.getcwd()]) and sys.path[0] != ROOT:
     sys.path[0] = ROOT
 
-from autograder.cli import main  # noqa: E402
+import contextlib  # noqa: E402
 
-main()
+from autograder.sandbox import launch  # noqa: E402
+
+# Before the command line is even read: that takes as long as a quarter of loading torch.
+with launch.ahead() if sys.argv[1:2] in (["grade"], ["lms"]) else contextlib.nullcontext():
+    from autograder.cli import main
+
+    main()

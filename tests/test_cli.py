@@ -85,13 +85,22 @@ def test_nothing_of_the_folder_in_which_the_command_is_called_is_imported(tmp_pa
     folder = tmp_path / "ada"
     folder.mkdir()
     trap = f"import os\nif os.getcwd() == {str(folder)!r}: open({str(tmp_path / 'sprung')!r}, 'w')\n"
-    for name in ("conftest", "json", "numpy", "pytest", "rich", "secrets", "selectors", "torch", "typer", "typing"):
+    standard = ("json", "secrets", "selectors", "subprocess", "tempfile", "typing")
+    for name in (*standard, "conftest", "numpy", "pytest", "rich", "torch", "typer"):
         (folder / f"{name}.py").write_text(trap)
     (folder / "gpt.py").write_text("class GPT: pass\n")
     done = command("grade", ".", "--only", ROWS.criteria[0].id, cwd=folder)
     assert not (tmp_path / "sprung").exists()
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("ada ")
+
+
+def test_a_command_line_that_cannot_be_read_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+    done = command("grade", "reference", "--nonsense", TMPDIR=str(tmp_path))
+    assert done.returncode == 2
+    assert "--nonsense" in one_line(done.stderr)
+    assert not list(tmp_path.iterdir())
+    assert not [line for line in Path("/proc").glob("[0-9]*/cwd") if str(tmp_path) in os.path.realpath(line)]
 
 
 # --- what the user can mend -------------------------------------------------------------------------------------------
@@ -133,9 +142,9 @@ def test_bad_input_is_status_2_and_one_line_on_stderr(
 def test_a_grader_that_cannot_work_is_status_3_and_one_line_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')")
     broken = f"""
-from autograder.sandbox import process
-environment = process._environment
-process._environment = lambda home: environment(home) | {{"PYTHONPATH": {str(tmp_path)!r}}}
+from autograder.sandbox import launch
+environment = launch._environment
+launch._environment = lambda home: environment(home) | {{"PYTHONPATH": {str(tmp_path)!r}}}
 from autograder.cli import main
 main()
 """

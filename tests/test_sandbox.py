@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.sandbox import process
+from autograder.sandbox import launch
 from autograder.sandbox.errors import Crashed, OutOfTime, Raised, StudentError, Unwritten
-from autograder.sandbox.process import KEPT, SandboxError, Zygote
+from autograder.sandbox.launch import KEPT
+from autograder.sandbox.process import SandboxError, Zygote
 from autograder.sandbox.student import Student
 from autograder.sandbox.wire import Opaque
 from tests.conftest import ROOT, Hand, Limit, run
@@ -424,9 +425,23 @@ def test_a_dead_zygote_is_the_graders_fault_and_leaves_no_process() -> None:
     assert not zygote.folder.exists()
 
 
+def test_what_is_launched_ahead_goes_to_the_first_that_asks_for_all_layers_or_ends() -> None:
+    with launch.ahead():
+        (waiting,) = launch._waiting
+        with Zygote(without=["seccomp"]) as other:
+            assert other.pid != waiting.process.pid
+        with Zygote() as first, Zygote() as second:
+            assert first.pid == waiting.process.pid != second.pid
+            assert first.ready()["threads"] == 1
+    with launch.ahead():
+        (waiting,) = launch._waiting
+    assert waiting.process.poll() is not None
+    assert not waiting.folder.exists()
+
+
 def test_a_zygote_that_cannot_load_torch_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')")
-    environment = process._environment
-    monkeypatch.setattr(process, "_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
+    environment = launch._environment
+    monkeypatch.setattr(launch, "_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
     with Zygote() as zygote, pytest.raises(SandboxError, match=r"libtorch_cpu\.so: cannot open"):
         zygote.ready()

@@ -17,7 +17,8 @@ from typing import Any
 
 from autograder.files import BadInput, Refused
 from autograder.sandbox.errors import Crashed, Raised
-from autograder.sandbox.process import ROOT, SandboxError, Zygote
+from autograder.sandbox.launch import ROOT
+from autograder.sandbox.process import SandboxError, Zygote
 from autograder.sandbox.student import Student
 
 INTRUDER = Path(__file__).with_name("intruder.py")

@@ -14,7 +14,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -24,9 +23,8 @@ from typing import Any, NoReturn
 
 from autograder.sandbox import wire
 from autograder.sandbox.confine import Limits
+from autograder.sandbox.launch import launch
 
-ROOT = str(Path(__file__).resolve().parents[2])
-KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")  # how numpy and torch find and fit the machine
 GRACE = 5.0  # s to wait for a process that has been killed
 ANSWER = 60.0  # s for the zygote to fork or to reap, which takes milliseconds on a machine that is not overloaded
 START = 120.0  # s for importing torch on a slow disk
@@ -77,25 +75,9 @@ class Zygote:
 
     def __init__(self, limits: Limits | None = None, without: Sequence[str] = ()) -> None:
         self.limits = limits or Limits()
-        self.folder = Path(tempfile.mkdtemp(prefix="autograder-"))
         self.facts: dict[str, Any] = {}
-        self._socket, theirs = socket.socketpair()
-        self._log = (self.folder / "zygote.log").open("wb")
-        path = f"import sys; sys.path.insert(0, {ROOT!r})"
-        arguments = f"{theirs.fileno()}, {ROOT!r}, {tuple(without)!r}"
-        boot = f"{path}; from autograder.sandbox.zygote import main; main({arguments})"
-        self._process = subprocess.Popen(
-            # Neither the user's site-packages, nor the current folder, nor a cache file takes part.
-            [sys.executable, "-s", "-P", "-B", "-c", boot],
-            pass_fds=[theirs.fileno()],
-            env=_environment(self.folder),
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            stdout=self._log,
-            stderr=self._log,
-            start_new_session=True,
-        )
-        theirs.close()
+        self._launched = launch(without)
+        self._process, self._socket, self.folder, _ = self._launched
 
     def __enter__(self) -> Zygote:
         return self
@@ -156,10 +138,7 @@ class Zygote:
         if self.facts:  # it has forked: let it end what came of that
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(GRACE)
-        self._process.kill()
-        self._process.wait()
-        self._log.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._launched.end()
 
     def _receive(self, timeout: float) -> dict[str, Any]:
         self._socket.settimeout(timeout)
@@ -321,18 +300,3 @@ def described(raised: Any) -> Remote:
         return Remote(kind, text, name, kinds, frames, near, shapes)
     except (KeyError, IndexError, TypeError, ValueError, OverflowError):
         return Remote("Exception", "", "", (), ())
-
-
-def _environment(home: Path) -> dict[str, str]:
-    """The whole environment of the zygote: nothing of the user's, one thread, no randomised hashes."""
-    fixed = {
-        "PATH": "/usr/bin:/bin",
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "LC_ALL": "C.UTF-8",
-        "PYTHONHASHSEED": "0",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    return fixed | {name: os.environ[name] for name in KEPT if name in os.environ}
