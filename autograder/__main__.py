@@ -14,6 +14,11 @@ from autograder.sandbox import launch  # noqa: E402
 
 # Before the command line is even read: that takes as long as a quarter of loading torch.
 with launch.ahead() if sys.argv[1:2] in (["grade"], ["lms"]) else contextlib.nullcontext():
-    from autograder.cli import main
+    try:
+        from autograder.cli import main
+    except ModuleNotFoundError as error:
+        told = f"{sys.executable} has no {error.name}; `make setup` makes a Python that has all: .venv/bin/python"
+        print(f"autograder: {told}", file=sys.stderr)
+        sys.exit(2)
 
     main()

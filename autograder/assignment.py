@@ -5,6 +5,8 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass
 
+from autograder.files import BadInput
+
 
 @dataclass(frozen=True, slots=True)
 class Dims:
@@ -18,9 +20,9 @@ class Dims:
 
     def __post_init__(self) -> None:
         if min(self.V, self.T_max, self.d, self.H, self.L) < 1:
-            raise ValueError(f"sizes must be positive: {self}")
+            raise BadInput(f"autograder/assignment.py: {self}: a size is below 1; make it larger")
         if self.d % self.H:
-            raise ValueError(f"d={self.d} is not a multiple of H={self.H}: the heads would not fill the stream")
+            raise BadInput(f"autograder/assignment.py: {self}: d is not a multiple of H; change one of them")
 
     def arguments(self) -> dict[str, int]:
         """The constructor arguments of GPT, in order."""

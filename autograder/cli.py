@@ -57,9 +57,9 @@ def grade(
 
         try:
             handed_in = submission.read(path)
-            rows = rubric.load()
-        except (submission.BadSubmission, rubric.RubricError) as error:
+        except submission.BadSubmission as error:
             raise BadInput(str(error)) from None
+        rows = rubric.load()
         if accept and not official:
             raise BadInput("--accept-weaker-sandbox goes with --official; without that nothing is refused")
         names = [criterion.id for criterion in rows.criteria]
@@ -167,6 +167,7 @@ def package(
     image: Annotated[str, typer.Option(help="the image that PrairieLearn is to pull")] = "gpt-assembly:prairielearn",
 ) -> None:
     """Make what an instructor uploads to a platform, with a new secret in it, or what students get, without one."""
+    from autograder import rubric
     from autograder.lms import _pack, get, names
 
     makers = {name: make for name in names() if (make := getattr(get(name), "package", None))}
@@ -175,10 +176,8 @@ def package(
     if not out.absolute().parent.is_dir():
         raise BadInput(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
     secret = _secret(secret_file) + b"\n" if secret_file is not None else _pack.new_secret()
-    try:
-        data = _pack.zipped(_pack.student() if platform == "student" else makers[platform](secret, image))
-    except _pack.PackError as error:
-        raise BadInput(str(error)) from None
+    rubric.load()  # a mistake in it is to be found here, and not by the platform or the students
+    data = _pack.zipped(_pack.student() if platform == "student" else makers[platform](secret, image))
     write_whole(out, data, private=platform != "student")
     inside = "The secret of the hidden inputs is in it: keep it to staff."
     if platform == "student":

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from autograder.assignment import ASSIGNMENT, Assignment
+from autograder.files import BadInput
 from autograder.oracle import ledger
 from autograder.report import Visibility
 
@@ -21,7 +22,7 @@ PATH = Path(__file__).with_name("rubric.toml")
 ROW = "[[criterion.check]]"
 
 
-class RubricError(Exception):
+class RubricError(BadInput):
     """The rubric cannot be used; the message is one line with file, line and remedy."""
 
 

@@ -26,6 +26,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
+from autograder.files import BadInput
 from reference import handout
 from reference.handout import KERNEL
 
@@ -303,7 +304,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             print("\n".join(lines) or "All derived files are current.")
             return 1 if lines else 0
         written = derive(root)
-    except (DeriveError, OSError) as error:
+    except (DeriveError, BadInput, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     print("\n".join(f"wrote {target}" for target in written) or "All derived files are current.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -184,6 +185,22 @@ def test_a_place_that_cannot_be_written_to_is_named_and_nothing_is_left_there(tm
     with pytest.raises(cli.BadInput, match="nowhere"):
         cli.write_whole(tmp_path / "nowhere" / "report.json", "text")
     assert list(tmp_path.iterdir()) == [tmp_path / "folder"]
+
+
+def test_a_python_without_the_packages_is_told_where_they_are() -> None:
+    start = [sys.executable, "-S", "-m", "autograder", "grade", "student"]
+    done = subprocess.run(start, cwd=ROOT, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "`make setup`" in one_line(done.stderr)
+
+
+def test_sizes_that_do_not_fit_are_one_line_with_their_place(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "autograder", tmp_path / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
+    place = tmp_path / "autograder" / "assignment.py"
+    place.write_text(place.read_text("utf-8").replace("d=128, H=4", "d=128, H=5"), "utf-8")
+    done = command("grade", str(ROOT / "student"), cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2
+    assert "autograder/assignment.py: V=65, T_max=64, d=128, H=5, L=4: d is not a" in one_line(done.stderr)
 
 
 # --- the trusted process ----------------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@ from types import ModuleType
 
 import pytest
 
+from autograder.files import BadInput
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 NAMES = ("head.py", "gpt.py", "paper.py")
 REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION\n", re.MULTILINE | re.DOTALL)
@@ -192,6 +194,15 @@ def test_check_notices_a_stale_record(tool, root, capsys):
 
 
 # Sources that nothing can be derived from.
+
+
+def test_a_mistake_in_the_rubric_is_one_line(tool, root, capsys, monkeypatch):
+    def refused():
+        raise BadInput("rubric.toml:7: total is 100, but the points sum to 101; change one")
+
+    monkeypatch.setattr("autograder.rubric.load", refused)
+    assert tool.main([], root=root) == 2
+    assert capsys.readouterr().err == "rubric.toml:7: total is 100, but the points sum to 101; change one\n"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from autograder import cli, lms, rubric, submission, suite
+from autograder.files import BadInput
 from autograder.lms import Place, _pack, _run
 from autograder.report import Report, Verdict
 from autograder.rubric import Criterion
@@ -359,6 +360,19 @@ def test_the_gradescope_package_is_what_gradescope_takes_and_holds_no_solution(t
         assert {name for name in names if name.startswith("autograder/")} == {
             f for f in files if "__pycache__" not in f
         }
+
+
+@pytest.mark.parametrize("platform", ["student", "gradescope", "prairielearn"])
+def test_no_package_is_made_with_a_mistake_in_the_rubric(
+    platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> rubric.Rubric:
+        raise rubric.RubricError("rubric.toml:7: total is 100, but the points sum to 101; change one")
+
+    monkeypatch.setattr(rubric, "load", refused)
+    with pytest.raises(BadInput, match="sum to 101"):
+        cli.package(platform, tmp_path / "made.zip", None, "image")
+    assert not list(tmp_path.iterdir())
 
 
 def test_each_package_has_its_own_secret_and_an_earlier_one_can_be_used_again(tmp_path: Path) -> None:

@@ -184,7 +184,4 @@ def _cores() -> int:
 def _rubric(path: Path | None) -> Rubric:
     from autograder import rubric
 
-    try:
-        return rubric.load(path) if path is not None else rubric.load()
-    except rubric.RubricError as error:
-        raise BadInput(str(error)) from None
+    return rubric.load(path) if path is not None else rubric.load()

@@ -32,7 +32,7 @@ c.Autograde.autograde_preprocessors = preprocessors()
 c.Autograde.exclude_overwriting = {{"{name}": not_overwritten(Path(__file__).parent / "source" / "{name}")}}
 c.ExportApp.plugin_class = Table
 '''
-NEXT = f"""{{out}}: ready. From there:
+NEXT = f"""{{out}}: ready. From there, with the nbgrader that lies in {{bin}}:
   nbgrader generate_assignment {nbgrader.NAME}
   nbgrader release_assignment {nbgrader.NAME}       and, once it is handed in, collect; or put work into submitted/
   nbgrader autograde {nbgrader.NAME}
@@ -73,10 +73,10 @@ def main() -> int:
         return 2
     try:
         make(Path(sys.argv[1]))
-    except (BadInput, _pack.PackError) as error:
+    except BadInput as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 2
-    print(NEXT.format(out=sys.argv[1]))
+    print(NEXT.format(out=sys.argv[1], bin=Path(sys.executable).parent))
     return 0
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.assignment import ASSIGNMENT
+from autograder.files import BadInput
 
 TOP = Path(__file__).resolve().parents[2]
 GRADER = ("*.py", "*.toml", "*.json", "*.txt", "*.html", "*.css", "*.js", "*.ipynb")
@@ -19,7 +20,7 @@ SECRET_BYTES = 32
 HANDED_OUT = "student/"
 
 
-class PackError(Exception):
+class PackError(BadInput):
     """The package cannot be made; the message is one line with a remedy."""
 
 
