@@ -79,6 +79,7 @@ def _of_last_run(last: progress.Run | None, sha256: str) -> list[str]:
     if last.sha256 != sha256:
         return [f"Changed since the last run ({last.score:g} of {last.max_score:g} points): make grade."]
     notes = [f"In the last run this code had {last.score:g} of {last.max_score:g} points."]
+    notes += last.remarks
     if last.unwritten:
         notes.append(f"Still to be written: {', '.join(last.unwritten)}.")
     return notes

@@ -23,6 +23,7 @@ class Run(BaseModel):
     max_score: float
     criteria: dict[str, float]  # points by criterion
     unwritten: tuple[str, ...]
+    remarks: tuple[str, ...]
 
 
 def last(folder: Path, path: Path) -> Run | None:
@@ -42,6 +43,7 @@ def remember(folder: Path, path: Path, report: Report) -> None:
         max_score=report.max_score,
         criteria=_points(report),
         unwritten=tuple(entry.name for entry in report.unwritten),
+        remarks=report.remarks,
     )
     with contextlib.suppress(OSError, BadInput):
         folder.mkdir(parents=True, exist_ok=True)

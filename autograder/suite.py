@@ -26,7 +26,7 @@ from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes, tell
 from autograder.report import Report, Verdict
 from autograder.rubric import Check, Rubric
-from autograder.sandbox.errors import Absent, Raised, StudentError
+from autograder.sandbox.errors import Absent, Broken, Raised, StudentError
 from autograder.sandbox.process import Zygote
 from autograder.sandbox.student import Student
 from autograder.sandbox.wire import clean
@@ -278,16 +278,16 @@ def _unwritten(student: Student) -> Iterator[reports.Unwritten]:
         if entry.optional:
             continue
         try:
-            found = student.written(entry.name, entry.module)
-        except Absent:
-            found = None  # not even the file is there
-        except StudentError:
-            continue  # the file does not load: the verdicts say why
-        if found is None or found[2]:
+            file, line, stubs = student.written(entry.name, entry.module)
+        except StudentError as error:
+            if not isinstance(error, Absent) or isinstance(error, Broken):
+                continue  # it may be there, but does not load: the verdicts say why
+            file, line, stubs = "", 0, (entry.name,)
+        if stubs:
             yield reports.Unwritten(
                 name=entry.name,
-                file=(found and found[0]) or student.called(entry.module),
-                line=found[1] if found else 0,
+                file=file or student.called(entry.module),
+                line=line,
                 task=entry.task,
                 what=entry.what,
             )

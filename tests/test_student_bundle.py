@@ -218,10 +218,18 @@ def test_code_that_changed_after_the_run_is_not_said_to_have_its_points(
     work: Path, tmp_path: Path, full: Report
 ) -> None:
     own = submission.read(work)
-    of_work = full.model_copy(update={"submission": full.submission.model_copy(update={"sha256": own.sha256})})
+    of_work = full.model_copy(
+        update={
+            "submission": full.submission.model_copy(update={"sha256": own.sha256}),
+            "remarks": ("gpt.py cannot be read as Python: line 49.",),
+        }
+    )
     progress.remember(tmp_path / "history", work, of_work)
     lines = handin.pack(work, tmp_path / "out.zip", tmp_path / "history").lines
-    assert "In the last run this code had 100 of 100 points." in lines
+    assert lines[-2:] == (
+        "In the last run this code had 100 of 100 points.",
+        "gpt.py cannot be read as Python: line 49.",
+    )
     (work / "gpt.py").write_text("x = 1\n")
     lines = handin.pack(work, tmp_path / "out.zip", tmp_path / "history").lines
     assert "Changed since the last run (100 of 100 points): make grade." in lines

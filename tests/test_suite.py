@@ -108,6 +108,17 @@ def test_a_statement_that_does_not_go_through_costs_no_definition_and_is_remarke
     assert reference.remarks == ()
 
 
+def test_what_cannot_be_read_is_not_said_to_be_unwritten(grade: Grade, tmp_path: Path) -> None:
+    report = grade(handed_in(tmp_path, gpt="class MLP(:\n    pass\n"), only=ROWS.criteria[0].id)
+    assert report.unwritten == ()
+    broken = "\n".join(["class MLP(nn.Module):", "    def __init__(self, d):", "        self.up = (", "", ""])
+    folder = handed_in(tmp_path / "alone", gpt="")
+    (folder / "gpt.py").write_text(f"from torch import nn\n\n\n{broken}")
+    names = {entry.name for entry in grade(folder, only=ROWS.criteria[0].id).unwritten}
+    assert "Block" in names
+    assert "MLP" not in names
+
+
 def test_what_is_absent_with_its_whole_file_is_still_to_be_written(grade: Grade, tmp_path: Path) -> None:
     folder = handed_in(tmp_path)
     (folder / "paper.py").unlink()

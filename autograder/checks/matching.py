@@ -291,7 +291,7 @@ def _of_a_part(error: StudentError, name: str) -> bool:
 def usable(student: Student, name: str) -> bool:
     """Whether the submission has a class of that name whose constructor is written."""
     try:
-        found = student.written(name, "gpt")
-    except Raised:
+        _, _, stubs = student.written(name, "gpt")
+    except (Absent, Raised):
         return False
-    return found is not None and "__init__" not in found[2]
+    return "__init__" not in stubs

@@ -89,10 +89,14 @@ class Student:
         module = self._module(module)
         self._load(module)
         if not self.defines(name, module):
-            for names, remote in self._record.troubles[module]:
-                if name in names:
-                    raise Broken(name, self._file(module), remote)
-            raise Absent(name, name, f"{self.called(module)} does not define {name}")
+            raise self._absence(name, module)
+
+    def _absence(self, name: str, module: str) -> Absent:
+        """Why a file that was loaded does not define ``name``."""
+        for names, remote in self._record.troubles[module]:
+            if name in names:
+                return Broken(name, self._file(module), remote)
+        return Absent(name, name, f"{self.called(module)} does not define {name}")
 
     def build(
         self, name: str, arguments: Mapping[str, int], seed: int = 0, double: bool = False, apart: bool = False
@@ -153,13 +157,15 @@ class Student:
 
     # --- what the suite uses ----------------------------------------------------------------------------------------
 
-    def written(self, name: str, module: str) -> Place | None:
-        """Where to look in a definition (file or cell, line), and its functions that are still stubs; None if absent.
+    def written(self, name: str, module: str) -> Place:
+        """Where to look in a definition (file or cell, line), and its functions that are still stubs.
 
-        A claim of the file. Raises what loading the file raised.
+        A claim of the file. Raises Absent, or Broken, or what loading the file raised.
         """
         module = self._module(module)
-        return self._record.defined[module].get(name) if self.defines(name, module) else None
+        if not self.defines(name, module):
+            raise self._absence(name, module)
+        return self._record.defined[module][name]
 
     def called(self, module: str) -> str:
         """The file of a module, in a sentence."""
