@@ -38,7 +38,7 @@ class Definition:
 
     name: str
     module: str  # the file it is in, without .py
-    task: str  # the handout's number
+    task: str  # what the handout calls it
     what: str  # what it is, for someone who is about to write it
     optional: bool = False
 
@@ -67,16 +67,16 @@ ASSIGNMENT = Assignment(
     ),
     alphabet="\n !$&',-.3:;?" + string.ascii_uppercase + string.ascii_lowercase,
     contract=(
-        Definition("MultiHeadAttention", "gpt", "5.1", "H heads side by side, then one projection"),
-        Definition("MLP", "gpt", "5.2", "two nn.Linear with a GELU between them"),
-        Definition("Block", "gpt", "5.3", "attention and MLP, each with a LayerNorm, adding to x"),
-        Definition("GPT", "gpt", "5.3", "embeddings, L blocks, LayerNorm, unembedding"),
-        Definition("shape_table", "gpt", "5.4 (4)", "a list of (stage, shape) for one forward pass"),
-        Definition("parameter_count", "paper", "paper 2", "your formula for the number of parameters, part by part"),
-        Definition("parameter_shares", "paper", "5.4 (1)", "the same as percentages of the total"),
-        Definition("block_matrices", "paper", "paper 2", "the matrices that the 12 of 12 L d^2 counts"),
-        Definition("expected_initial_loss", "paper", "5.4 (3)", "the loss to expect before any training"),
-        Definition("layer_norm_geometry", "paper", "paper 3", "LayerNorm as two projections"),
+        Definition("MultiHeadAttention", "gpt", "task 5.1", "H heads side by side, then one projection"),
+        Definition("MLP", "gpt", "task 5.2", "two nn.Linear with a GELU between them"),
+        Definition("Block", "gpt", "task 5.3", "attention and MLP, each with a LayerNorm, adding to x"),
+        Definition("GPT", "gpt", "task 5.3", "embeddings, L blocks, LayerNorm, unembedding"),
+        Definition("shape_table", "gpt", "task 5.4 (4)", "a list of (stage, shape) for one forward pass"),
+        Definition("parameter_count", "paper", "on paper, 2", "your formula for the number of parameters, by part"),
+        Definition("parameter_shares", "paper", "task 5.4 (1)", "the same as percentages of the total"),
+        Definition("block_matrices", "paper", "on paper, 2", "the matrices that the 12 of 12 L d^2 counts"),
+        Definition("expected_initial_loss", "paper", "task 5.4 (3)", "the loss to expect before any training"),
+        Definition("layer_norm_geometry", "paper", "on paper, 3", "LayerNorm as two projections"),
         Definition("BatchedMultiHeadAttention", "gpt", "going further", "all heads in one tensor", optional=True),
         Definition("qk_ov", "gpt", "going further", "the two products of each head's matrices", optional=True),
     ),

@@ -33,9 +33,14 @@ def _told(causes: Sequence[Mistake], either: bool) -> list[str]:
         return [""]
     tasks = ", ".join(dict.fromkeys(cause.task for cause in causes))
     between = " Or: " if either else " "
-    joined = f"{between.join(cause.sentence for cause in causes)} ({tasks})."
-    first = f"{causes[0].sentence} ({causes[0].task})."
+    joined = _placed(between.join(cause.sentence for cause in causes), tasks)
+    first = _placed(causes[0].sentence, causes[0].task)
     return [causes[0].told, first] if len(causes) == 1 else [joined] if either else [joined, first]
+
+
+def _placed(sentence: str, tasks: str) -> str:
+    """``sentence``, with the tasks it belongs to before its last sign."""
+    return f"{sentence[:-1]} ({tasks}){sentence[-1]}"
 
 
 class Partial(Failed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import textwrap
 
 import pytest
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from autograder.oracle import gpt, ledger, mistakes, search
 from autograder.oracle.mistakes import MISTAKES, Mistake
+from autograder.outcome import Failed
 from tests.reading import LINES, SOLUTION, WIDTH
 
 D, H, V, T_MAX, B, T, L = 20, 4, 11, 9, 2, 7, 3
@@ -129,6 +131,14 @@ def test_rows_have_names_and_words_of_their_own() -> None:
         whole = f"{DIFFERS} {row.told} All else in it is right." if compared else row.told
         assert len(textwrap.wrap(whole, WIDTH)) <= (LINES if compared else LINES - 1), whole
         assert not any(line in row.told.replace(" ", "") for line in SOLUTION)
+
+
+def test_the_task_stands_before_the_last_sign() -> None:
+    rows = [row for row in MISTAKES if row.component == "attention" and not row.accepted]
+    for causes in (rows[:1], rows[1:3]):
+        for either in (False, True):
+            said = str(Failed("Seen.", "Go on.", causes, either))
+            assert re.search(r"[\w)] \((on paper|tasks?) [^)]*\)[.?] Go on\.$", said), said
 
 
 def test_every_cause_of_a_count_is_a_row() -> None:

@@ -45,7 +45,7 @@ def report(*checks: Verdict, unwritten: tuple[Unwritten, ...] = (), output: str 
         max_score=max_score,
         bonus=bonus,
         gradable=all(check.status != "error" for check in checks),
-        criteria=(CriterionFacts(id="one", title="First criterion", task="5.4 (1)", bonus=False),),
+        criteria=(CriterionFacts(id="one", title="First criterion", task="task 5.4 (1)", bonus=False),),
         checks=checks,
         unwritten=unwritten,
         output=output,
@@ -55,7 +55,7 @@ def report(*checks: Verdict, unwritten: tuple[Unwritten, ...] = (), output: str 
 
 def definitions(number: int) -> tuple[Unwritten, ...]:
     return tuple(
-        Unwritten(name=f"Definition{n}", file="gpt.py", line=40 * n, task=f"5.{n}", what="what it does, in some words")
+        Unwritten(name=f"Definition{n}", file="gpt.py", line=40 * n, task=f"task 5.{n}", what="what it does in words")
         for n in range(1, number + 1)
     )
 
@@ -96,6 +96,13 @@ def test_no_line_is_longer_than_the_console_or_ends_in_blanks(which: Report, wid
     for line in plain:
         assert cell_len(line) <= min(width, terminal.WIDTH), line
         assert line == line.rstrip()
+
+
+@pytest.mark.parametrize("length", range(40, 70))
+def test_points_stand_apart_from_the_title(length: int) -> None:
+    long = check(1, "missing").model_copy(update={"title": "t" * length})
+    text = shown(report(long, check(2, "passed")), 80)
+    assert re.search(r"\S  *0 / 2$", text, re.MULTILINE)
 
 
 def test_what_is_no_terminal_gets_no_escapes() -> None:

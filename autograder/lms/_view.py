@@ -56,7 +56,7 @@ def summary(report: Report) -> str:
     elif report.unwritten:
         first = report.unwritten[0]
         place = f"{first.file}, line {first.line}" if first.line else first.file
-        lines.append(f"Next: {first.name} (task {first.task}, {place}): {first.what}.")
+        lines.append(f"Next: {first.name} ({first.task}, {place}): {first.what}.")
     closed = sum(check.visibility != "visible" for check in report.checks)
     if closed:
         lines.append(f"{closed} of the {len(report.checks)} checks count without their result being shown.")

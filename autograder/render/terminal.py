@@ -94,7 +94,7 @@ def _first_steps(report: Report, console: Console, width: int) -> None:
     first = report.unwritten[0]
     console.print(
         Text.assemble(
-            f"Begin with {first.name} (task {first.task}): replace the line that raises NotImplementedError in ",
+            f"Begin with {first.name} ({first.task}): replace the line that raises NotImplementedError in ",
             (f"{first.file}, line {first.line}" if first.line else first.file, "cyan"),
             ", then run this again. Each class counts by itself as far as it can.",
         ),
@@ -106,7 +106,7 @@ def _criterion(criterion: CriterionFacts, checks: tuple[Verdict, ...], console: 
     ran = [check for check in checks if check.status != "skipped"]
     score, maximum = sum(check.score for check in ran), sum(check.max_score for check in ran)
     style = "bold green" if score == maximum else "bold yellow" if score else "bold red"
-    title = Text.assemble((criterion.title, "bold"), (f"  task {criterion.task}", "dim"))
+    title = Text.assemble((criterion.title, "bold"), (f"  {criterion.task}", "dim"))
     _line(console, width, title, _points(score, maximum, style))
 
 
@@ -134,7 +134,7 @@ def _next(report: Report, console: Console, width: int) -> None:
     entry = report.unwritten[0]
     place = f"{entry.file}, line {entry.line}" if entry.line else entry.file
     console.print(
-        Text.assemble(("Next: ", "bold"), f"{entry.name} (task {entry.task}, {place}): {entry.what}."), width=width
+        Text.assemble(("Next: ", "bold"), f"{entry.name} ({entry.task}, {place}): {entry.what}."), width=width
     )
 
 
@@ -208,7 +208,7 @@ def _points(score: float, maximum: float, style: str, unit: str = "") -> Text:
 
 def _line(console: Console, width: int, left: Text, right: Text) -> None:
     """``left`` and ``right`` at the two ends of a line."""
-    table = Table.grid(expand=True)
+    table = Table.grid(padding=(0, 1), expand=True)
     table.add_column()
     table.add_column(justify="right", no_wrap=True)
     table.add_row(left, right)
