@@ -13,7 +13,7 @@ from autograder.live import Result, check
 from autograder.render import html
 from autograder.sandbox import NOTEBOOK
 from tests import notebooks
-from tests.bank_file import REFERENCE
+from tests.bank_file import REFERENCE, STUB
 from tests.conftest import ROOT
 
 HEAD = "from head import Head"
@@ -58,6 +58,14 @@ def test_what_was_run_last_is_graded_once_until_the_code_changes(
         ran.append(WRONG)
         with pytest.raises(AssertionError, match="started again"):
             check("mlp")
+
+
+def test_that_cells_were_not_run_is_said_of_those_alone(ran: list[str]) -> None:
+    stub = notebooks.cells_of(STUB["gpt.py"].decode())
+    ran += [cell for cell in stub if "class Block" not in cell]
+    assert live.UNRUN not in repr(check("mlp"))
+    assert live.UNRUN in repr(check("block"))
+    assert live.UNRUN in repr(check())
 
 
 def submission(ran: list[str]) -> dict[str, bytes]:
