@@ -167,7 +167,7 @@ def _work(shown: str, mains: list[_Entry], notebooks: list[_Entry]) -> tuple[lis
 def _several(shown: str, candidates: list[_Entry]) -> BadSubmission:
     what = "gpt.py" if not any(_is_notebook(entry.name) for entry in candidates) else "what to grade"
     listed = ", ".join(entry.shown for entry in candidates[:5])
-    return BadSubmission(f"{shown}: {len(candidates)} candidates for {what} ({listed}); leave one")
+    return BadSubmission(f"{shown}: {len(candidates)} candidates for {what} ({listed}); keep one, move the rest away")
 
 
 def _as_given(name: str, data: bytes) -> bool:

@@ -94,7 +94,7 @@ def regrade(
     todo = batch.missing(book, key, run)
     total = len(book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != ''", run["id"]))
     if todo:
-        say(f"{total} submissions, {len(todo)} to grade.")
+        say(f"{total} different submissions, {len(todo)} to grade.")
         try:
             with (
                 _pool(conditions, scheduler, min(workers, len(todo)), book.folder) as pool,

@@ -145,7 +145,7 @@ def export(
     from autograder.course.export import export as write
 
     if form not in FORMATS:
-        raise BadInput(f"{form}: one of {', '.join(FORMATS)}")
+        raise BadInput(f"export {form}: no such format; there are {', '.join(FORMATS)}")
     with actions.opened(out, anonymous) as book:
         if book.anonymous and form != "csv":
             raise BadInput(f"{form}: platforms need names, and they are hidden here; --names shows them")

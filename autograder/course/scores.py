@@ -194,7 +194,7 @@ def override(book: Gradebook, student: int, what: str, points: float | None, rea
     if points is None and what not in overrides(book, student):
         raise BadInput(f"{what}: nothing was set by hand there, so there is nothing to take back")
     if points is not None and not 0 <= points <= limit:
-        raise BadInput(f"{points:g}: from 0 to {limit:g} for {what}")
+        raise BadInput(f"{points:g} points: {what} has from 0 to {limit:g}; give a number in between")
     try:
         who = getpass.getuser()
     except (OSError, KeyError):
