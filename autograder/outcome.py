@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from autograder import raised
 from autograder.oracle.mistakes import Mistake
+from autograder.oracle.mistakes.row import placed
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError
 
 Status = Literal["passed", "partial", "failed", "missing", "blocked", "timeout", "crashed", "skipped", "error"]
@@ -33,14 +34,9 @@ def _told(causes: Sequence[Mistake], either: bool) -> list[str]:
         return [""]
     tasks = ", ".join(dict.fromkeys(cause.task for cause in causes))
     between = " Or: " if either else " "
-    joined = _placed(between.join(cause.sentence for cause in causes), tasks)
-    first = _placed(causes[0].sentence, causes[0].task)
+    joined = placed(between.join(cause.sentence for cause in causes), tasks)
+    first = placed(causes[0].sentence, causes[0].task)
     return [causes[0].told, first] if len(causes) == 1 else [joined] if either else [joined, first]
-
-
-def _placed(sentence: str, tasks: str) -> str:
-    """``sentence``, with the tasks it belongs to before its last sign."""
-    return f"{sentence[:-1]} ({tasks}){sentence[-1]}"
 
 
 class Partial(Failed):

@@ -125,6 +125,7 @@ def test_rows_have_names_and_words_of_their_own() -> None:
     assert len(set(steps)) == len(steps)
     for row in MISTAKES:
         assert row.sentence[-1] in ".?"
+        assert not re.search(r"[.?] \(", row.told)
         assert bool(row.step) == bool(row.ways)
         assert bool(row.look) != row.accepted
         compared = row.component in (*SIZES, "any")

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+def placed(sentence: str, tasks: str) -> str:
+    """``sentence``, with the tasks it belongs to before its last sign."""
+    return f"{sentence[:-1]} ({tasks}){sentence[-1]}"
+
+
 @dataclass(frozen=True, slots=True)
 class Mistake:
     """What a student is told of a mistake, and how the oracle computes it.
@@ -28,4 +33,5 @@ class Mistake:
         """The sentence, and where to look."""
         if self.accepted:
             return self.sentence
-        return f"{self.sentence} Look at {self.look} ({self.task})."
+        look = f"Look at {self.look}{'' if self.look.endswith('?') else '.'}"
+        return f"{self.sentence} {placed(look, self.task)}"
