@@ -229,15 +229,14 @@ def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
     match = judged.match
     if match is None or match.count != H or "heads_full_size" in match.mistakes:
         return None
-    own = [p for p in judged.module.parameters if not p.owner]
+    own = [p for p in judged.module.parameters if p.name in judged.weights]
     shapes = [(p.name, p.shape) for p in own]
     reading = next(itertools.islice(align.attention(shapes, D, H), match.reading, None))
     flat = np.concatenate([*(judged.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
     length = D // H  # positions that fit into one head
-    for role in ("v", "o"):
+    for role in {"v", "o"} & reading.keys():  # values may be the input itself
         flat[reading[role]] = 0.0
-    for i in range(length):
-        flat[reading["v"][0, i, i]] = flat[reading["o"][0, i, i]] = 1.0
+        flat[[reading[role][0, i, i] for i in range(length)]] = 1.0
     for name in ("v.bias", "o.bias"):
         if name in reading:
             flat[reading[name]] = 0.0

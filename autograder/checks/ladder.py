@@ -97,11 +97,29 @@ def random_matrices(model: Module, rng: np.random.Generator, size: float) -> dic
     With gains of 1 and biases of 0, the logits then have a standard deviation of about ``size``.
     """
     affordable(model)
+    kept = masks(model)
     return {
         p.name: rng.standard_normal(p.shape, np.float32) * np.float32(size / np.sqrt(p.shape[-1]))
         for p in model.parameters
-        if p.grad and p.is_matrix
+        if p.grad and p.is_matrix and p.name not in kept
     }
+
+
+def masks(module: Module) -> set[str]:
+    """The names of parameters that are triangles of one value, with another in the rest: no weights, but masks.
+
+    They are counted, and that costs once; with other values in them all else would be wrong too.
+    """
+    square = {p.name for p in module.parameters if p.is_matrix and p.shape[-1] == p.shape[-2]}
+    return {name for name, value in module.pull().items() if _is_triangle(value)} if square else set()
+
+
+def _is_triangle(value: np.ndarray) -> bool:
+    n = value.shape[-1] if value.ndim else 0
+    if n < 2 or value.size != n * n or len(np.unique(value)) != 2:
+        return False
+    alike = value.reshape(n, n) == value.flat[0]
+    return any(np.array_equal(alike, triangle) for triangle in (np.tri(n), np.tri(n).T))
 
 
 def under(module: Module, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:

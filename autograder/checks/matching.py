@@ -69,7 +69,7 @@ def against_oracle(
             if dtype is np.float32 or not re.search("dtype|scalar type", error.remote.text, re.IGNORECASE):
                 raise
             continue  # honest code may make a constant in float32, which does not go together with float64
-        tensors = {p.name: weights[p.name].astype(dtype) for p in module.parameters if not p.owner}
+        tensors = {p.name: weights[p.name].astype(dtype) for p in module.parameters if p.name in weights}
         maps = {name: matrix.astype(dtype) for name, matrix in (probes or {}).items()}
         comparison = oracle.identify(component, tensors, cases, sizes, maps, tolerance, expected)
         if len(comparison.matches) > 1:  # an input of another size and scale may tell them apart
@@ -130,9 +130,9 @@ def _run(
 def own_weights(module: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Distinct values of order 1 / sqrt(size) for matrices and of order 1 for vectors, for what no stand-in holds."""
     ladder.affordable(module)
-    weights = {}
+    weights, kept = {}, ladder.masks(module)
     for p in module.parameters:
-        if not p.owner:
+        if not p.owner and p.name not in kept:
             scale = 1 / np.sqrt(max(p.shape[-1], 8)) if p.is_matrix else 0.5
             weights[p.name] = rng.standard_normal(p.shape) * scale + (not p.is_matrix)
     return weights
@@ -166,7 +166,9 @@ DISTURBS = {
     *("block_second_residual_of_normed", "block_no_residual", "block_no_first_residual", "block_no_second_residual"),
     *("block_stream_doubled", "block_second_from_input", "block_norm_after_sublayer"),
 }
-SPREAD = {"final_norm_missing", "final_norm_unused", "final_norm_first", "head_is_embedding"}
+SPREAD = {
+    *("final_norm_missing", "final_norm_unused", "final_norm_first", "head_is_embedding", "norm_not_divided"),
+}
 
 
 def known(charged: Collection[str], effect: Collection[str]) -> list[mistakes.Mistake]:

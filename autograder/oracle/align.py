@@ -45,7 +45,10 @@ def _trim(value: np.ndarray) -> np.ndarray:
 
 
 def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
-    """Readings of a MultiHeadAttention's tensors as q, k, v (H, d, d_head), o (H, d_head, d) and biases."""
+    """Readings of a MultiHeadAttention's tensors as q, k, v (H, d, d_head), o (H, d_head, d) and biases.
+
+    Without v where there are queries and keys alone.
+    """
     tensors = positions(shapes)
     matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
     vectors = [value.reshape(-1) for _, value in tensors if not is_matrix(value.shape)]
@@ -54,7 +57,7 @@ def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
         for inner, out in _split_output(kept, d, H):
             for qkv in _roles(inner, d, H):
                 for o in _outputs(out, d, H):
-                    reading = dict(zip(ROLES, qkv, strict=True)) | {"o": o}
+                    reading = dict(zip(ROLES, qkv, strict=False)) | {"o": o}
                     yield from _with_biases(reading, vectors, d, H)
 
 
@@ -107,6 +110,8 @@ def norms(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Read
         for order in itertools.permutations(vectors):
             gains = {f"{name}.gain": v for name, v in zip(names, order, strict=True)}
             yield gains | {f"{name}.bias": zero for name in names}, "norm_bias_missing"
+            biases = {f"{name}.bias": v for name, v in zip(names, order, strict=True)}
+            yield biases | {f"{name}.gain": one for name in names}, "norm_gain_missing"
         if len(names) == 2:
             for gain, bias in itertools.permutations(vectors):
                 yield {slot: (gain if slot.endswith("gain") else bias) for slot in slots}, "norm_shared"
@@ -165,10 +170,22 @@ def _split_output(matrices: Tensors, d: int, H: int) -> Iterator[tuple[Tensors, 
 
 
 def _roles(inner: Tensors, d: int, H: int) -> Iterator[list[np.ndarray]]:
-    """Readings of the tensors that are not the output projection as [q, k, v]."""
-    for three in _threes([value for _, value in inner], d, H):
-        for order in itertools.permutations(range(3)):
-            yield [three[i] for i in order]
+    """Readings of the tensors that are not the output projection as [q, k, v], or as [q, k]."""
+    values = [value for _, value in inner]
+    for roles in itertools.chain(_threes(values, d, H), _twos(values, d, H)):
+        yield from map(list, itertools.permutations(roles))
+
+
+def _twos(values: list[np.ndarray], d: int, H: int) -> Iterator[list[np.ndarray]]:
+    """Readings as two arrays (H, d, d_head): one matrix each for all heads, one together, or two for each head."""
+    if len(values) == 2 and all(value.size == d * d for value in values):
+        yield from ([*ways] for ways in zip(*(_heads(value, d, H) for value in values), strict=False))
+    elif len(values) == 1 and values[0].size == 2 * d * d:
+        yield from _whole(values[0], d, H, 2)
+    elif len(values) == 2 * H and all(value.size * H == d * d for value in values):
+        each = [_oriented(value, d) for value in values]
+        yield [np.stack(each[::2]), np.stack(each[1::2])]
+        yield [np.stack(each[:H]), np.stack(each[H:])]
 
 
 def _threes(values: list[np.ndarray], d: int, H: int) -> Iterator[list[np.ndarray]]:

@@ -76,7 +76,11 @@ AXES = {"": -1, "queries": -2, "heads": 1, "batch": 0}
 
 def projected(x: Tensor, w: Weights, name: str, how: How) -> Tensor:
     """(B, T, d) -> (B, H, T, d_head): queries, keys or values of all heads."""
-    made = torch.einsum("btd,hdk->bthk", x, w[name]) + w.get(f"{name}.bias", ZERO)
+    return moved(torch.einsum("btd,hdk->bthk", x, w[name]) + w.get(f"{name}.bias", ZERO), how)
+
+
+def moved(made: Tensor, how: How) -> Tensor:
+    """(B, T, H, d_head) -> (B, H, T, d_head)."""
     B, T, H, d_head = made.shape
     return made.reshape(B, H, T, d_head) if how.get("split") == "by view" else made.transpose(1, 2)
 
@@ -110,7 +114,11 @@ def attention(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     """(B, T, d) -> (B, T, d): H heads, each through its own rows of the output projection, summed."""
     if how.get("over") == "batch":
         return attention(x.transpose(0, 1), w, at, {**how, "over": ""}).transpose(0, 1)
-    value = projected(x, w, f"{at}.{how.get('value', 'v')}", how)
+    if how.get("value") == "input" or f"{at}.v" not in w:
+        H, width, _ = w[f"{at}.o"].shape  # each head gets its share of x, or all of it
+        value = moved(x.unflatten(-1, (-1, width)).expand(-1, -1, H, -1), how)
+    else:
+        value = projected(x, w, f"{at}.{how.get('value', 'v')}", how)
     rows = attention_rows(x, w, at, how)
     read = (rows.mT if how.get("read") == "transposed" else rows) @ value  # (B, H, T, d_head)
     B, _, T, _ = read.shape

@@ -161,6 +161,8 @@ def _attention_levels(q: Question, among: Names) -> Levels:
             for number, (reading, w) in enumerate(readings[heads]):
                 if least > 1 and number not in alive:
                     continue  # with no single mistake does T=1 come out right
+                if "value" in how and "v" not in reading:
+                    continue
                 key = (heads, number, tuple(sorted(at_one.items())))
                 if key not in early:
                     early[key] = q.fits(partial(gpt.attention, w=w, at="a", how=at_one), single)
@@ -177,7 +179,8 @@ def _attention_levels(q: Question, among: Names) -> Levels:
 
 def _attention_right(q: Question) -> Iterator[Function]:
     for reading in _attention_readings(q, q.sizes["H"]):
-        yield partial(gpt.attention, w=q.weights(reading, "a."), at="a")
+        if "v" in reading:
+            yield partial(gpt.attention, w=q.weights(reading, "a."), at="a")
 
 
 def _attention_readings(q: Question, heads: int) -> Iterator[align.Reading]:
@@ -191,7 +194,10 @@ def _implied(reading: align.Reading, H: int) -> list[str]:
         found.append("qkv_biases")
     if "o.bias" not in reading:
         found.append("attention_proj_bias_missing")
-    shared = [H > 1 and np.array_equal(reading[role][0], reading[role][1]) for role in align.ROLES]
+    if "v" not in reading:
+        found.append("value_is_input")
+    roles = [reading[role] for role in align.ROLES if role in reading]
+    shared = [H > 1 and np.array_equal(role[0], role[1]) for role in roles]
     if any(shared):
         found.append("heads_shared" if all(shared) else "heads_share_keys_values")
     if reading["q"].shape[2] * H != reading["q"].shape[1]:

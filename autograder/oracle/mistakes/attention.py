@@ -239,8 +239,10 @@ ROWS = (
     ),
     _row(
         "value_is_input",
-        "The values are the input itself: their own matrix is not used.",
+        "The values are the input itself: a matrix of their own is missing, or not used.",
         "what the weights are multiplied with",
+        "value",
+        ("input",),
     ),
     _row(
         "key_is_query",

@@ -1,0 +1,16 @@
+# /// bank
+# about = "forward ends after the attention"
+# facts = "own"
+# extends = "reference"
+# names = ["block_no_mlp"]
+# [loses]
+# "block.composition" = "partial"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "failed"
+# ///
+
+
+class Block(Block):
+    def forward(self, x):
+        return x + self.attn(self.ln1(x))

@@ -1,0 +1,19 @@
+# /// bank
+# about = "the square of a ReLU instead of GELU"
+# facts = "own"
+# extends = "reference"
+# names = ["mlp_relu_squared"]
+# [loses]
+# "mlp.formula" = "partial"
+# ///
+
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(4 * d, d)
+
+    def forward(self, x):
+        hidden = F.relu(self.up(x))
+        return self.down(hidden * hidden)
