@@ -227,7 +227,7 @@ def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
     head's values copy the features, and the projection hands them on.
     """
     match = judged.match
-    if match is None or match.count != H or "heads_full_size" in match.mistakes:
+    if match is None or match.count != H or {"heads_full_size", "value_is_key", "value_is_query"} & judged.names:
         return None
     own = [p for p in judged.module.parameters if p.name in judged.weights]
     shapes = [(p.name, p.shape) for p in own]

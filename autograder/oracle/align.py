@@ -21,6 +21,7 @@ Shapes = Sequence[tuple[str, Sequence[int]]]
 Tensors = Sequence[tuple[str, np.ndarray]]  # of positions
 Reading = dict[str, np.ndarray]  # of positions
 ROLES = ("q", "k", "v")
+TWO = (("q", "k"), ("q", "v"))
 ZERO, ONE = -2, -1
 MOST = 4  # matrices that could be the same table: more than any model has, and few enough to try all pairs
 
@@ -47,7 +48,7 @@ def _trim(value: np.ndarray) -> np.ndarray:
 def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
     """Readings of a MultiHeadAttention's tensors as q, k, v (H, d, d_head), o (H, d_head, d) and biases.
 
-    Without v where there are queries and keys alone.
+    Where there are two of the first three, k or v is missing.
     """
     tensors = positions(shapes)
     matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
@@ -57,8 +58,9 @@ def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
         for inner, out in _split_output(kept, d, H):
             for qkv in _roles(inner, d, H):
                 for o in _outputs(out, d, H):
-                    reading = dict(zip(ROLES, qkv, strict=False)) | {"o": o}
-                    yield from _with_biases(reading, vectors, d, H)
+                    for roles in (ROLES,) if len(qkv) == 3 else TWO:
+                        reading = dict(zip(roles, qkv, strict=True)) | {"o": o}
+                        yield from _with_biases(reading, vectors, d, H)
 
 
 def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
@@ -170,7 +172,7 @@ def _split_output(matrices: Tensors, d: int, H: int) -> Iterator[tuple[Tensors, 
 
 
 def _roles(inner: Tensors, d: int, H: int) -> Iterator[list[np.ndarray]]:
-    """Readings of the tensors that are not the output projection as [q, k, v], or as [q, k]."""
+    """Readings of the tensors that are not the output projection as [q, k, v], or as two of them."""
     values = [value for _, value in inner]
     for roles in itertools.chain(_threes(values, d, H), _twos(values, d, H)):
         yield from map(list, itertools.permutations(roles))

@@ -114,11 +114,12 @@ def attention(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     """(B, T, d) -> (B, T, d): H heads, each through its own rows of the output projection, summed."""
     if how.get("over") == "batch":
         return attention(x.transpose(0, 1), w, at, {**how, "over": ""}).transpose(0, 1)
-    if how.get("value") == "input" or f"{at}.v" not in w:
+    way = how.get("value", "v" if f"{at}.v" in w else "input")
+    if way == "input":
         H, width, _ = w[f"{at}.o"].shape  # each head gets its share of x, or all of it
         value = moved(x.unflatten(-1, (-1, width)).expand(-1, -1, H, -1), how)
     else:
-        value = projected(x, w, f"{at}.{how.get('value', 'v')}", how)
+        value = projected(x, w, f"{at}.{way}", how)
     rows = attention_rows(x, w, at, how)
     read = (rows.mT if how.get("read") == "transposed" else rows) @ value  # (B, H, T, d_head)
     B, _, T, _ = read.shape

@@ -208,7 +208,10 @@ CAUSES: tuple[Cause, ...] = (
     Cause("heads_full_size", "attention", lambda c: 3 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
     Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.L),
     Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.H * c.dims.L),
-    Cause("value_is_input", "attention", lambda c: -(c.dims.d**2) * c.dims.L),
+    *(
+        Cause(name, "attention", lambda c: -(c.dims.d**2) * c.dims.L)
+        for name in ("key_is_query", "value_is_key", "value_is_query", "value_is_input")
+    ),
     Cause("value_is_input", "attention", lambda c: c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
     Cause("mlp_up_bias_missing", "mlp", lambda c: -4 * c.dims.d * c.dims.L),
     Cause("mlp_down_bias_missing", "mlp", lambda c: -c.dims.d * c.dims.L),

@@ -161,14 +161,17 @@ def _attention_levels(q: Question, among: Names) -> Levels:
             for number, (reading, w) in enumerate(readings[heads]):
                 if least > 1 and number not in alive:
                     continue  # with no single mistake does T=1 come out right
-                if "value" in how and "v" not in reading:
+                unread = "k" not in reading and how.get("key") != "q"
+                if unread or ("v" not in reading and how.get("value") == "input"):
                     continue
+                at_one |= {} if "k" in reading else {"key": "q"}
                 key = (heads, number, tuple(sorted(at_one.items())))
                 if key not in early:
                     early[key] = q.fits(partial(gpt.attention, w=w, at="a", how=at_one), single)
                 if early[key]:
                     alive |= {number} if heads == H else set()
-                    found = Found((*wrong, *_implied(reading, heads), *names), number, heads)
+                    own = ["value_is_input"] if "v" not in reading and "value" not in how else []
+                    found = Found((*wrong, *_implied(reading, heads), *own, *names), number, heads)
                     yield found, partial(gpt.attention, w=w, at="a", how=how)
 
     others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not among]
@@ -179,7 +182,7 @@ def _attention_levels(q: Question, among: Names) -> Levels:
 
 def _attention_right(q: Question) -> Iterator[Function]:
     for reading in _attention_readings(q, q.sizes["H"]):
-        if "v" in reading:
+        if set(align.ROLES) <= reading.keys():
             yield partial(gpt.attention, w=q.weights(reading, "a."), at="a")
 
 
@@ -194,8 +197,6 @@ def _implied(reading: align.Reading, H: int) -> list[str]:
         found.append("qkv_biases")
     if "o.bias" not in reading:
         found.append("attention_proj_bias_missing")
-    if "v" not in reading:
-        found.append("value_is_input")
     roles = [reading[role] for role in align.ROLES if role in reading]
     shared = [H > 1 and np.array_equal(role[0], role[1]) for role in roles]
     if any(shared):

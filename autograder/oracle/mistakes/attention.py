@@ -225,14 +225,14 @@ ROWS = (
     # --- queries, keys, values ----------------------------------------------------------------------------------------
     _row(
         "value_is_key",
-        "Keys and values are made with one and the same matrix, and a third one is not used.",
+        "Keys and values are made with one and the same matrix; each needs its own.",
         "which layer makes the values",
         "value",
         ("k",),
     ),
     _row(
         "value_is_query",
-        "Queries and values are made with one and the same matrix, and a third one is not used.",
+        "Queries and values are made with one and the same matrix; each needs its own.",
         "which layer makes the values",
         "value",
         ("q",),
@@ -246,7 +246,7 @@ ROWS = (
     ),
     _row(
         "key_is_query",
-        "Queries and keys are made with one and the same matrix, and a third one is not used.",
+        "Queries and keys are made with one and the same matrix; each needs its own.",
         "which layer makes the queries, and which the keys",
         "key",
         ("q",),
