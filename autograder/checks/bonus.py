@@ -177,8 +177,10 @@ def _of_weights(
     judged = attention.judge(student, oracle, n.H, rng, n.d, expected=charged)
     if judged.match is None or judged.match.count != n.H:
         return []
-    shapes = [(p.name, p.shape) for p in judged.module.parameters]
+    shapes = [(p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights]
     reading = next(itertools.islice(align.attention(shapes, n.d, n.H), judged.match.reading, None))
+    if not set(align.ROLES) <= reading.keys() or not all(name in weights for name, _ in shapes):
+        return []
     flat = np.concatenate([*(weights[name].reshape(-1) for name, _ in shapes), [0.0, 1.0]])
     q, k, v, o = (flat[reading[role]] for role in ("q", "k", "v", "o"))
     sides = [o, o.reshape(-1, n.d).T.reshape(o.shape)] if o.size == n.d * n.d else [o]

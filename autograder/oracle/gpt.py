@@ -117,7 +117,7 @@ def attention(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     way = how.get("value", "v" if f"{at}.v" in w else "input")
     if way == "input":
         H, width, _ = w[f"{at}.o"].shape  # each head gets its share of x, or all of it
-        value = moved(x.unflatten(-1, (-1, width)).expand(-1, -1, H, -1), how)
+        value = moved(x.reshape(*x.shape[:2], -1, width).expand(-1, -1, H, -1), how)
     else:
         value = projected(x, w, f"{at}.{way}", how)
     rows = attention_rows(x, w, at, how)
