@@ -17,14 +17,14 @@ import numpy as np
 
 def odd():
     nan, inf = float("nan"), float("inf")
-    claim = {"names": ["w"], "shapes": [[3, 3]], "frozen": [], "owners": {}}
+    claim = {"names": ["w"], "shapes": [[3, 3]], "frozen": [], "masks": [], "owners": {}}
     while True:
         yield from (None, 7, -1, nan, inf, 10 ** 400, "text", [], {}, [1, "a", None], (), np.zeros(3), np.zeros(()))
         yield from ({"a": 1}, {1: {}}, [[1, 2], [nan, "b"]], {"output": None}, {"blocks": [7], "output": 0})
         yield from ({"blocks": [[1e9, nan]], "output": np.zeros(0)}, [nan] * 100, {"w": np.zeros((0, 0))})
         for shape in ([-1], [1 << 70], ["x"], [[3]], [nan], [1] * 100, [1 << 61, 4], [0], [0, 24], None, 3):
             yield {"parameters": claim | {"shapes": [shape]}, "methods": ["forward"], "module": True}
-        for wrong in ({"shapes": []}, {"frozen": [[]]}, {"owners": [3]}, {"owners": {"w": []}}):
+        for wrong in ({"shapes": []}, {"frozen": [[]]}, {"masks": [[]]}, {"owners": [3]}, {"owners": {"w": []}}):
             yield {"parameters": claim | wrong, "methods": ["forward"], "module": True}
         many = {"names": ["w"] * 5000, "shapes": [[3, 3]] * 5000}
         yield {"parameters": claim | many, "methods": ["generate"], "module": True}

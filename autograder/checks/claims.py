@@ -32,6 +32,7 @@ class Claims:
 
     about_logits: str = ""
     about_parameters: str = ""
+    idle: str = ""  # that most parameters move no logit
     steady: bool = False  # whether the logits have come out the same twice
 
 
@@ -48,23 +49,23 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         steady = not noise
         if not (np.abs(after - before).max(-1) > noise).all():
             said = "When all parameters of a small GPT change, the logits do not."
-            return Claims(said, said, steady)
+            return Claims(said, said, steady=steady)
         kept = model.pull()
         unset = sum(name not in kept or not np.array_equal(value, kept[name]) for name, value in weights.items())
         if unset:
             said = f"{unset} parameters of a small GPT do not hold what is written into them."
-            return Claims(said, said, steady)
+            return Claims(said, said, steady=steady)
         twin = student.witness.build("GPT", n.arguments(), seed=1)
         twin.push(weights)
         gap = float(np.abs(_mean(twin, idx, n)[0] - after).max())
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
             said = f"With the same values in all parameters, a GPT from another seed differs by {gap:.2g}."
-            return Claims("", said, steady)
+            return Claims(about_parameters=said, steady=steady)
         dead = sum(p.size for p in idle(model, n, rng, model.numel // 2 + 1))
     except (Failed, StudentError):
         return Claims()  # the checks themselves say what is wrong
     said = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} can be changed and no logit moves."
-    return Claims("", said if dead else "", steady)
+    return Claims(idle=said if dead else "", steady=steady)
 
 
 def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, float]:

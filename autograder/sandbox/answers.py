@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from autograder.sandbox.process import Remote, described
@@ -31,7 +31,8 @@ class Parameter:
     name: str
     shape: tuple[int, ...]
     grad: bool
-    owner: str  # the class standing in for its part, or ""
+    owner: str = ""  # the class standing in for its part
+    mask: bool = False  # whether it looks like one
 
     @property
     def size(self) -> int:
@@ -44,7 +45,7 @@ class Parameter:
 
     def held_by(self, owner: str) -> Parameter:
         """The same, inside the part that ``owner`` stands in for."""
-        return Parameter(self.name, self.shape, self.grad, owner)
+        return replace(self, owner=owner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,9 @@ class LeftOut:
 def claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
     """An object that was built: its parameters, the names of its methods, whether it is an nn.Module."""
     listed = answer["parameters"]
-    frozen, owners = set(listed["frozen"]), dict(listed["owners"])
+    frozen, masks, owners = set(listed["frozen"]), set(listed["masks"]), dict(listed["owners"])
     parameters = tuple(
-        Parameter(str(name), tuple(numbers(shape, int)), name not in frozen, str(owners.get(name, "")))
+        Parameter(str(name), tuple(numbers(shape, int)), name not in frozen, str(owners.get(name, "")), name in masks)
         for name, shape in zip(listed["names"], listed["shapes"], strict=True)
     )
     if any(len(p.shape) > MAX_RANK or min(p.shape, default=0) < 0 or p.size > MOST for p in parameters):

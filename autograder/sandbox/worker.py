@@ -139,12 +139,13 @@ class Worker:
         return _takes(getattr(importlib.import_module(module), name), {argument: None})
 
     def _parameters(self, built: Any) -> dict[str, Any]:
-        """Names and shapes, and what is said of few: the names of frozen ones, and the stand-ins that hold others."""
+        """Names and shapes; which look like masks, which are frozen, and which stand-ins hold which."""
         found = dict(nn.Module.named_parameters(built)) if isinstance(built, nn.Module) else {}
         owners = {name: self.probes.owner(built, name) for name in found}
         return {
             "names": list(found),
             "shapes": [list(p.shape) for p in found.values()],
+            "masks": [name for name, p in found.items() if _is_mask(p)],
             "frozen": [name for name, p in found.items() if not p.requires_grad],
             "owners": {name: owner for name, owner in owners.items() if owner},
         }
@@ -255,6 +256,12 @@ def _takes(cls: type, arguments: dict[str, Any]) -> bool:
     return all(
         name in parameters and parameters[name].kind is not inspect.Parameter.POSITIONAL_ONLY for name in arguments
     )
+
+
+def _is_mask(p: torch.Tensor) -> bool:
+    """Whether a parameter may be a triangle of one value: quickly, since nearly none is."""
+    n = p.shape[-1] if p.dim() > 1 else 0
+    return n > 1 and p.shape[-2] == n and p.numel() == n * n and bool((p.diagonal(0, -2, -1) == p.flatten()[0]).all())
 
 
 def _loss(output: Any) -> torch.Tensor:

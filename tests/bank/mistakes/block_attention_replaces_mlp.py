@@ -5,9 +5,6 @@
 # names = ["block_attention_twice"]
 # [loses]
 # "block.composition" = "partial"
-# "parameters.total" = "failed"
-# "parameters.other_sizes" = "failed"
-# "parameters.by_part" = "failed"
 # ///
 
 

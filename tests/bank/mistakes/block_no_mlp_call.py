@@ -5,9 +5,6 @@
 # names = ["block_no_mlp"]
 # [loses]
 # "block.composition" = "partial"
-# "parameters.total" = "failed"
-# "parameters.other_sizes" = "failed"
-# "parameters.by_part" = "failed"
 # ///
 
 
