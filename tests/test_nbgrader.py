@@ -32,6 +32,8 @@ KILLED = "\nimport os\n\nclass MLP(nn.Module):\n    def __init__(self, d):\n    
 CLASS = {
     "reference": "",
     "stub": "broken/stub",
+    "variant": "variants/einsum_parameters",
+    "optional": "variants/all_optional_parts",
     "relu": "mistakes/mlp_relu",
     "strict": "mistakes/attention_mask_strict",
     "lists": "mistakes/attention_heads_in_list",
