@@ -234,7 +234,7 @@ def test_what_was_edited_is_the_submission(folder: Path) -> None:
     (folder / "gpt.py").write_text(" \n")
     assert NOTEBOOK in submission.read(folder).handed_in
     (folder / "gpt.py").write_text(WORK)
-    with pytest.raises(BadSubmission, match=r"2 candidates for what to grade \(.*gpt.py, .*step-05.ipynb\); leave one"):
+    with pytest.raises(BadSubmission, match=r"2 candidates for what to grade \(.*gpt.py, .*step-05.ipynb\); keep one"):
         submission.read(folder)
 
 

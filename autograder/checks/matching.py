@@ -161,9 +161,7 @@ BLIND = {
     *("heads_merged_wrongly", "heads_split_by_view"),
     *("block_no_attention", "block_mlp_twice", "blocks_unused", "tokens_unused", "stack_from_embeddings"),
 }
-IDLE = {
-    *("block_no_attention", "block_no_mlp", "block_attention_twice", "block_mlp_twice", "blocks_unused"),
-}
+IDLE = {"block_no_attention", "block_no_mlp", "block_attention_twice", "block_mlp_twice"}
 DISTURBS = {
     *("block_post_norm", "block_residual_of_normed", "block_first_residual_of_normed"),
     *("block_second_residual_of_normed", "block_no_residual", "block_no_first_residual", "block_no_second_residual"),

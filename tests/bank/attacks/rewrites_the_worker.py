@@ -59,7 +59,7 @@ def claims(self, number, module, name, arguments, seed, double):
         shapes += [("t", (V, d)), ("p", (T_max, d)), ("g", (d,)), ("b", (d,)), ("h", (V, d))]
     self.sizes = arguments
     names, sizes = zip(*shapes)
-    listed = {"names": list(names), "shapes": [list(size) for size in sizes], "frozen": [], "owners": {}}
+    listed = {"names": list(names), "shapes": [list(size) for size in sizes], "frozen": [], "masks": [], "owners": {}}
     return {"module": True, "methods": ["forward", "generate"], "parameters": listed}
 
 

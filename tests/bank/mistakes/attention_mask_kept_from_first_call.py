@@ -1,6 +1,7 @@
 # /// bank
 # about = "the mask is made at the first call, in its length, and kept for all later ones"
 # extends = "reference"
+# unnamed = "the second length raises; that a tensor was kept from the first call is not seen in it"
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"

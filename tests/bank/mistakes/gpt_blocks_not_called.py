@@ -5,6 +5,9 @@
 # names = ["blocks_unused"]
 # [loses]
 # "model.composition" = "partial"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "failed"
 # "causality.past" = "failed"
 # ///
 
