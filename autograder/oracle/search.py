@@ -161,9 +161,9 @@ def _attention_levels(q: Question, among: Names) -> Levels:
             for number, (reading, w) in enumerate(readings[heads]):
                 if least > 1 and number not in alive:
                     continue  # with no single mistake does T=1 come out right
-                unread = "k" not in reading and how.get("key") != "q"
-                if unread or ("v" not in reading and how.get("value") == "input"):
-                    continue
+                read = {how.get("key", "k"), how.get("value", "q")} & {*align.ROLES}
+                if not read <= reading.keys() or ("v" not in reading and how.get("value") == "input"):
+                    continue  # what this way reads is not there, or what it leaves out is not
                 at_one |= {} if "k" in reading else {"key": "q"}
                 key = (heads, number, tuple(sorted(at_one.items())))
                 if key not in early:
