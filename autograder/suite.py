@@ -83,7 +83,6 @@ class Suite:
     def close(self) -> None:
         """End the processes of this run."""
         self.student.close()
-        self.oracle.close()
 
     # --- what the fixtures in checks/conftest.py hand out -----------------------------------------------------------
 

@@ -91,9 +91,9 @@ def single(quick: bool) -> Figures:
 
 
 def spent(zygote: Zygote) -> float:
-    """CPU seconds of this process, the zygote and all that it has forked and reaped."""
+    """CPU seconds of this process, the zygote, the oracle and all that has been forked and reaped."""
     fields = Path(f"/proc/{zygote.pid}/stat").read_text().rpartition(")")[2].split()
-    return time.process_time() + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return time.process_time() + zygote.oracle().cpu + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def each(zygote: Zygote, times: int, work: Callable[[], object]) -> float:

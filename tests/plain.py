@@ -63,8 +63,14 @@ class Nursery:
 
     limits = Limits()
 
+    def __init__(self) -> None:
+        self._oracle = Here("oracle")
+
     def fork(self, role: str) -> Here:
         return Here(role)
+
+    def oracle(self) -> Here:
+        return self._oracle
 
     def ready(self) -> dict[str, Any]:
         return {"torch": torch.__version__, "python": "", "platform": ""}

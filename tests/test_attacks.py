@@ -60,7 +60,7 @@ class Arena:
 
     def restore(self) -> None:
         """Undo what an attack did, so that the next one is judged by itself."""
-        for pid in descendants(os.getpid()) - {self.zygote._process.pid}:
+        for pid in descendants(os.getpid()) - self.own():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         for folder in (*SHARED, *LIBRARIES):
@@ -75,7 +75,11 @@ class Arena:
         if self.zygote._process.poll() is not None:
             self.zygote.close()
             self.zygote = Zygote(LIMITS)
-        self.zygote.ready()
+        self.zygote.oracle()
+
+    def own(self) -> set[int]:
+        """The grader's own processes, which outlive a submission."""
+        return {self.zygote.pid, self.zygote.oracle().pid} if self.zygote._process.poll() is None else set()
 
     def state(self) -> State:
         """What must be as it was: each file with its size, time of change, mode and number of names, each folder with
@@ -100,7 +104,7 @@ class Arena:
     def processes(self) -> set[int]:
         """All that was started from here and lives, after a moment for what is ending."""
         for _ in range(100):
-            found = descendants(os.getpid()) - {self.zygote._process.pid}
+            found = descendants(os.getpid()) - self.own()
             if not found:
                 break
             time.sleep(0.01)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -104,10 +106,8 @@ def test_attention_rows_are_averages_over_what_came_before(reference: ModuleType
 
 
 @pytest.fixture
-def asked(zygote: Zygote) -> Iterator[Oracle]:
-    handle = Oracle(zygote)
-    yield handle
-    handle.close()
+def asked(zygote: Zygote) -> Oracle:
+    return Oracle(zygote)
 
 
 def test_the_oracle_answers_through_the_wire_in_the_precision_of_the_weights(
@@ -130,6 +130,24 @@ def test_a_failing_oracle_is_the_graders_fault_and_answers_again(reference: Modu
         asked.logits({}, np.zeros((1, 1), np.int64))
     weights = {name: value.numpy() for name, value in translated(filled(reference, dims)).items()}
     assert asked.logits(weights, np.zeros((1, 2), np.int64)).shape == (1, 2, dims.V)
+
+
+def test_one_oracle_serves_all_submissions_and_another_takes_the_place_of_a_dead_one(
+    reference: ModuleType, zygote: Zygote
+) -> None:
+    one, next_one = Oracle(zygote), Oracle(zygote)
+    weights = {name: value.numpy() for name, value in translated(filled(reference, ASSIGNMENT.small)).items()}
+    idx = np.zeros((1, 2), np.int64)
+    kept = zygote.oracle().pid
+    assert np.array_equal(one.logits(weights, idx), next_one.logits(weights, idx))
+    assert zygote.oracle().pid == kept
+    assert one.cpu > 0
+    assert next_one.cpu < zygote.oracle().cpu  # its own questions alone
+    os.kill(kept, signal.SIGKILL)
+    with pytest.raises(SandboxError, match="SIGKILL"):
+        one.logits(weights, idx)
+    assert next_one.logits(weights, idx).shape == (1, 2, ASSIGNMENT.small.V)
+    assert zygote.oracle().pid != kept
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------

@@ -177,12 +177,13 @@ def test_what_is_shared_is_built_once_and_outlives_release_but_not_stand_ins(han
 
 
 def test_the_witness_is_a_second_process_that_stays(hand_in: Hand, zygote: Zygote) -> None:
-    student = hand_in(PARTS)
+    student, before = hand_in(PARTS), living(zygote.pid)
     assert [run(student), run(student), run(student.witness), run(student)] == [1, 2, 1, 3]
     student.release()
     assert run(student.witness) == 2
+    assert len(living(zygote.pid) - before) == 2
     student.close()
-    assert not living(zygote.pid)
+    assert living(zygote.pid) == before
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------

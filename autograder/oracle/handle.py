@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.process import Died, Process, RaisedRemotely, SandboxError, TimedOut, Zygote
+from autograder.sandbox.process import Died, RaisedRemotely, SandboxError, TimedOut, Zygote
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ CPU = 60.0  # s: a guard against the grader's own mistakes
 
 
 class Oracle:
-    """Asks a student-free fork of the zygote what the right model computes; forked at the first question."""
+    """Asks a student-free fork of the zygote what the right model computes; forked at a zygote's first question."""
 
     def __init__(self, zygote: Zygote) -> None:
         self._zygote = zygote
-        self._process: Process | None = None
+        self.cpu = 0.0  # s, spent on the questions of this handle
 
     def logits(self, weights: Mapping[str, np.ndarray], idx: np.ndarray) -> np.ndarray:
         """(B, T) int64 -> (B, T, V), in the weights' precision; ``weights`` as in ``oracle.gpt``."""
@@ -101,20 +101,15 @@ class Oracle:
         arguments = {"tensors": list(tensors.items()), "reading": reading, "sizes": dict(sizes)}
         return dict(self._ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
 
-    @property
-    def cpu(self) -> float:
-        """CPU seconds used so far."""
-        return self._process.cpu if self._process else 0.0
-
-    def close(self) -> None:
-        """End the oracle's process."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-
     def _ask(self, operation: str, arguments: dict[str, Any]) -> Any:
-        self._process = self._process or self._zygote.fork("oracle")
+        process = self._zygote.oracle()
+        before = process.cpu
         try:
-            return self._process.call(operation, arguments, CPU, 10 * CPU)
+            return process.call(operation, arguments, CPU, 10 * CPU)
+        except KeyboardInterrupt:
+            process.close()  # or its answer would come to the next question
+            raise
         except (Died, TimedOut, RaisedRemotely) as error:
             raise SandboxError(f"the oracle failed at {operation}: {error}") from error
+        finally:
+            self.cpu += process.cpu - before

@@ -78,6 +78,7 @@ class Zygote:
         self.facts: dict[str, Any] = {}
         self._launched = launch(without)
         self._process, self._socket, self.folder, _ = self._launched
+        self._kept: Process | None = None
 
     def __enter__(self) -> Zygote:
         return self
@@ -120,6 +121,12 @@ class Zygote:
             os.close(into)
         return Process(self, pid, ours, out, scratch)
 
+    def oracle(self) -> Process:
+        """The oracle's process: one for all submissions, since no student code is ever in it, and another after a death."""
+        if self._kept is None or not self._kept.alive:
+            self._kept = self.fork("oracle")
+        return self._kept
+
     def reap(self, pid: int, forked: bool) -> dict[str, Any]:
         """Kill ``pid``, with all that it may have ``forked``, and wait for it; how it ended."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -134,6 +141,9 @@ class Zygote:
 
     def close(self) -> None:
         """End the zygote and everything forked from it."""
+        if self._kept is not None:
+            with contextlib.suppress(SandboxError):
+                self._kept.close()
         self._socket.close()
         if self.facts:  # it has forked: let it end what came of that
             with contextlib.suppress(subprocess.TimeoutExpired):
