@@ -122,7 +122,7 @@ class Zygote:
         return Process(self, pid, ours, out, scratch)
 
     def oracle(self) -> Process:
-        """The oracle's process: one for all submissions, since no student code is ever in it, and another after a death."""
+        """The oracle's process: one for all submissions, since no student code is in it, and another after a death."""
         if self._kept is None or not self._kept.alive:
             self._kept = self.fork("oracle")
         return self._kept
@@ -192,6 +192,7 @@ class Process:
         self._selector = selectors.DefaultSelector()
         self._selector.register(output, selectors.EVENT_READ, "output")
         self._selector.register(channel, selectors.EVENT_READ, "channel")
+        self._watched = selectors.EVENT_READ
         try:
             self.held = tuple(self._exchange(b"", GRACE * 2, ANSWER)["held"])
         except Died as error:
@@ -240,43 +241,40 @@ class Process:
 
     def _exchange(self, frame: bytes, cpu: float, wall: float) -> Any:
         """Send ``frame`` and receive one; the descriptors never block, the clocks are looked at between waits."""
-        pending, received = memoryview(frame), bytearray()
-        need, sizes = wire.PREFIX.size, (0, 0)
         started, cpu_before = time.monotonic(), self.cpu
+        pending, incoming = self._send(memoryview(frame)), wire.Incoming()
         while True:
             spent, passed = self.cpu - cpu_before, time.monotonic() - started
             if spent >= cpu or passed >= wall:
                 self.close()
                 raise TimedOut(*(("computing", cpu) if spent >= cpu else ("waiting", wall)))
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if pending else 0)
-            self._selector.modify(self._channel, events, "channel")
+            if events != self._watched:
+                self._selector.modify(self._channel, events, "channel")
+                self._watched = events
             for key, mask in self._selector.select(max(0.002, min(cpu - spent, wall - passed, 0.25))):
                 if key.data == "output":
                     self._drain()
                     continue
                 if mask & selectors.EVENT_WRITE:
-                    with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
-                        pending = pending[self._channel.send(pending[: 1 << 20]) :]
+                    pending = self._send(pending)
                 if not mask & selectors.EVENT_READ:
                     continue
                 try:
-                    part = self._channel.recv(min(need - len(received), 1 << 20))
+                    if incoming.receive(self._channel):
+                        return incoming.value()
                 except BlockingIOError:
                     continue
-                except ConnectionResetError:
-                    part = b""
-                if not part:
+                except (EOFError, ConnectionResetError):
                     self._fail(None)
-                received += part
-                try:
-                    if len(received) == need and need == wire.PREFIX.size and sizes == (0, 0):
-                        sizes = wire.lengths(bytes(received))
-                        need += sum(sizes)
-                    if len(received) == need:
-                        head = wire.PREFIX.size + sizes[0]
-                        return wire.decode(bytes(received[wire.PREFIX.size : head]), bytes(received[head:]))
                 except wire.WireError as error:
                     self._fail(str(error))
+
+    def _send(self, pending: memoryview) -> memoryview:
+        """Send what fits; the rest. Where nobody is there, reading says so."""
+        with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
+            return pending[self._channel.send(pending) :]
+        return pending
 
     def _fail(self, reason: str | None) -> NoReturn:
         """The process is of no more use: end it, and say why; without a reason, it ended by itself."""
