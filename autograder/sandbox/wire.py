@@ -76,8 +76,11 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
             return value
         if isinstance(value, str):
             return str(value)[: MAX_TEXT + 1]
-        if type(value) is list:
-            return [item if type(item) in PLAIN else tree(item, depth + 1) for item in value]
+        if isinstance(value, dict):
+            return {"dict": [[tree(key, depth + 1), tree(item, depth + 1)] for key, item in value.items()]}
+        if isinstance(value, (tuple, list)):
+            items = [item if type(item) in PLAIN else tree(item, depth + 1) for item in value]
+            return {"tuple": items} if isinstance(value, tuple) else items
         array = value if isinstance(value, np.ndarray) else as_array(value)
         if array is not None:
             if array.dtype.newbyteorder("<") not in CODES:
@@ -91,13 +94,7 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
         if isinstance(value, Opaque):
             return {"opaque": value.type}
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-        if isinstance(value, dict):
-            return {"dict": [[tree(key, depth + 1), tree(item, depth + 1)] for key, item in value.items()]}
-        if isinstance(value, tuple):
-            return {"tuple": [tree(item, depth + 1) for item in value]}
-        if isinstance(value, list):
-            return [tree(item, depth + 1) for item in value]
+            return tree({field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}, depth)
         return {"opaque": type(value).__name__}
 
     root = tree(value, 0)
