@@ -40,13 +40,13 @@ REMARKS = 5  # of what went wrong beside the checks
 # A grading run is not a test session of this machine: none of its plugins, caches or captures takes part, nor do the
 # parts of pytest that checks don't use, each of which is looked through for every submission.
 WITHOUT = (
-    *("terminal", "cacheprovider", "logging", "warnings", "doctest", "unittest", "junitxml", "faulthandler", "pastebin"),
-    *("stepwise", "unraisableexception", "threadexception", "debugging", "legacypath", "tmpdir", "monkeypatch", "recwarn"),
-    *("setuponly", "setupplan", "skipping", "subtests"),
+    *("terminal", "capture", "assertion", "reports", "cacheprovider", "logging", "warnings", "doctest", "unittest"),
+    *("junitxml", "faulthandler", "pastebin", "stepwise", "unraisableexception", "threadexception", "debugging"),
+    *("legacypath", "tmpdir", "monkeypatch", "recwarn", "setuponly", "setupplan", "skipping", "subtests"),
 )
 OPTIONS = (
     *("-c", os.devnull, "--rootdir", str(CHECKS), "--confcutdir", str(CHECKS)),
-    *("--disable-plugin-autoload", "--capture=no", "--assert=plain"),
+    "--disable-plugin-autoload",
     *(f"-pno:{name}" for name in WITHOUT),
 )
 

@@ -116,7 +116,7 @@ def test_full_model(
     notes: Notes,
 ) -> None:
     try:
-        matrix = influence(pushed, tokens[0, : assignment.course.T_max * 3 // 8], assignment.course.V)
+        matrix = influence(pushed, tokens[0, : assignment.course.T_max // 4], assignment.course.V)
     except (Failed, StudentError):
         matrix = np.zeros((1, 1))  # a picture decides nothing
     notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=sides.starts[:4])

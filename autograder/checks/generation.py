@@ -29,7 +29,7 @@ from autograder.sandbox.student import Module, Student
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
 UNLIKELY = math.log(1e9)
-ROWS = 4
+ROWS = 8  # many rows and few steps: a step costs the same for all of them
 DRAWS = 1024
 NOISY = 32  # draws of a forward that is not the same twice
 ALTERNATIVES = {  # how else tokens may have been drawn, and the mistake that this is; of few draws any may be blind
@@ -40,7 +40,7 @@ ALTERNATIVES = {  # how else tokens may have been drawn, and the mistake that th
     "from the logits of another row": "generate_rows_mixed",
     "from the first tokens": "generate_crops_first",
 }
-SAMPLE = (20, 4)  # rows and characters a row of the sample that is shown
+SAMPLE = (40, 2)  # rows and characters a row of the sample that is shown
 
 
 Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> the probabilities of what comes next, (B, T, V)
@@ -77,7 +77,7 @@ def test_contract(
     same = generate(student, model, prompt, 0, n)
     if not np.array_equal(same, prompt):
         raise Failed("With max_new_tokens=0, generate changed the prompt.", "Are only new tokens appended?")
-    tokens = generate(student, model, prompt, 4, n)
+    tokens = generate(student, model, prompt, 2, n)
     judge(forward, n, tokens, 5, "after a prompt of 5 tokens")
     alone = generate(student, model, prompt[:1, :1], 2, n)
     judge(forward, n, alone, 1, "after a prompt of 1 token")
@@ -89,7 +89,7 @@ def test_crop(
 ) -> None:
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, n.T_max - 3))
-    tokens = generate(student, model, prompt, 20, n)
+    tokens = generate(student, model, prompt, n.T_max + 3, n)
     judge(forward, n, tokens, prompt.shape[1], f"past T_max={n.T_max}")
     notes.say(f"Past T_max={n.T_max} each new token follows from the last {n.T_max} tokens.")
 
@@ -99,7 +99,7 @@ def test_long_prompt(
 ) -> None:
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, n.T_max + 7))
-    tokens = generate(student, model, prompt, 12, n)
+    tokens = generate(student, model, prompt, 6, n)
     judge(forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]}, with T_max={n.T_max}")
 
 
@@ -109,7 +109,7 @@ def test_sampling(
     n = assignment.small
     model.push(ladder.random_matrices(model, rng, 1.2))  # no token nearly certain, and no two alike
     # Of some prompts, the one after which the last position says something else than the first.
-    prompts = rng.integers(0, n.V, (16, 6))
+    prompts = rng.integers(0, n.V, (16, 3))
     places = forward(prompts)
     chosen = int(np.abs(places[:, -1] - places[:, 0]).sum(-1).argmax())
     prompt = np.repeat(prompts[chosen : chosen + 1], DRAWS, 0)
