@@ -184,7 +184,7 @@ def test_simplex(
     student: Student, assignment: Assignment, charged: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
     n = assignment.small
-    weights = ladder.random_weights(student.build("GPT", n.arguments()), rng)
+    weights = ladder.random_weights(student.shared("GPT", n.arguments()), rng)
     # The same token and the same place everywhere: an average of what all positions hold is the same again. Tokens and
     # places may share a table.
     placeless = {

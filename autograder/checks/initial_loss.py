@@ -26,7 +26,7 @@ BELOW, ABOVE = 0.024, 0.276  # the window around ln V: 4.15 to 4.45 for V=65
 BATCH = 2  # rows of T_max tokens: with the mean over all targets, the loss is known to 0.005
 ROWS_OF_TEXT = 4  # where each position has one target
 SEEDS = 2
-LAYERS = (2, 8)  # between these the scaled projections shrink by half
+LAYERS = (1, 4)  # between these the scaled projections shrink by half
 FACTOR = 0.1  # relative; a standard deviation of 64 x 64 entries is known to 0.011
 NEAR = 0.04
 ALIKE = 0.25  # relative; logits are only roughly normal

@@ -49,7 +49,7 @@ class Student:
         self._zygote, self._files, self._contract = zygote, dict(files), tuple(contract)
         self._record = record or _Record()
         self._process: Process | None = None
-        self._objects = 0
+        self._objects = self._released = 0  # built so far; and when they were released
         self._shared: dict[tuple[str, tuple[int, ...]], Module] = {}
         self._witness: Student | None = None
         self._loaded: set[str] = set()
@@ -142,7 +142,7 @@ class Student:
         self._call(" and ".join(probes), "stand-in", "stand_in", given)
 
     def probed(self) -> dict[str, int]:
-        """How often each stand-in was called since the last time."""
+        """How often each stand-in was called since something was built, or since the last time."""
         return self._call("stand-ins", "stand-in", "probed", {}, answers.counts)
 
     def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
@@ -201,14 +201,14 @@ class Student:
         """Let go of all that was built but is not shared, and of stand-ins, with all that was built while they were."""
         if self._witness is not None:
             self._witness.release()
-        if self._process is None:
+        if self._process is None or (self._objects == self._released and not self._changed):
             return
         if self._changed:
             self._shared.clear()
         kept = [module.number for module in self._shared.values()]
         try:
             self._call("what was built", "forget", "forget", {"but": kept})
-            self._changed = False
+            self._released, self._changed = self._objects, False
         except StudentError:
             self.close()
 
