@@ -20,7 +20,8 @@ SHOWN = 40  # rows, characters of a stage's name and sizes of a shape: a student
 
 
 def test_course(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
-    table = compare(student, assignment.course, 2, int(rng.integers(20, assignment.course.T_max)), rng)
+    n = assignment.course
+    table = compare(student, n, 2, int(rng.integers(n.T_max // 4, n.T_max // 2)), rng)
     notes.show(table=[[stage[:SHOWN], list(shape[:SHOWN])] for stage, shape in table[:SHOWN]])
 
 
@@ -34,7 +35,7 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
 
     Stage names are free and further rows may stand in between; the order of the stages is fixed.
     """
-    model = student.build("GPT", n.arguments())
+    model = student.shared("GPT", n.arguments())
     idx = rng.integers(0, n.V, (B, T))
     table = rows(student.function("shape_table", model, idx, module="gpt"))
     traced = model.trace(idx)

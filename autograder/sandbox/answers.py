@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
 from autograder.sandbox.process import Remote, described
 from autograder.sandbox.wire import MAX_RANK, clean
@@ -24,8 +24,7 @@ def is_matrix(shape: Sequence[int]) -> bool:
     return len(shape) == 2 or sum(size > 1 for size in shape) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """A parameter as the student's module lists it: a claim until outputs are seen to follow it."""
 
     name: str
@@ -45,7 +44,7 @@ class Parameter:
 
     def held_by(self, owner: str) -> Parameter:
         """The same, inside the part that ``owner`` stands in for."""
-        return replace(self, owner=owner)
+        return self._replace(owner=owner)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,10 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
             return {"tuple": items} if isinstance(value, tuple) else items
         array = value if isinstance(value, np.ndarray) else as_array(value)
         if array is not None:
-            if array.dtype.newbyteorder("<") not in CODES:
+            dtype = array.dtype if array.dtype in CODES else array.dtype.newbyteorder("<")
+            if dtype not in CODES:
                 return {"opaque": f"array of {array.dtype}"}
-            arrays.append(np.asarray(array, array.dtype.newbyteorder("<"), order="C"))
+            arrays.append(np.asarray(array, dtype, order="C"))
             return {"array": len(arrays) - 1}
         if isinstance(value, (np.bool_, numbers.Integral)):
             return bool(value) if isinstance(value, np.bool_) else int(value)

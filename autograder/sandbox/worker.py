@@ -264,8 +264,9 @@ def _takes(cls: type, arguments: dict[str, Any]) -> bool:
 
 def _is_mask(p: torch.Tensor) -> bool:
     """Whether a parameter may be a triangle of one value: quickly, since nearly none is."""
-    n = p.shape[-1] if p.dim() > 1 else 0
-    return n > 1 and p.shape[-2] == n and p.numel() == n * n and bool((p.diagonal(0, -2, -1) == p.flatten()[0]).all())
+    *rest, rows, n = p.shape if p.dim() > 1 else (0, 1)
+    square = rows == n > 1 and all(size == 1 for size in rest)
+    return square and bool((p.diagonal(0, -2, -1) == p.flatten()[0]).all())
 
 
 def _loss(output: Any) -> torch.Tensor:
