@@ -36,6 +36,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "u8": np.dtype("u1"),
 }
 PLAIN = (type(None), bool, int, float)
+Buffer = bytes | memoryview
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
@@ -107,7 +108,7 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
     return b"".join([PREFIX.pack(len(header), size), header, *(a.data for a in arrays if a.size)])
 
 
-def lengths(prefix: bytes | bytearray) -> tuple[int, int]:
+def lengths(prefix: Buffer) -> tuple[int, int]:
     """Header and body length announced by a frame's first 8 bytes. Raises WireError where they pass the caps."""
     header, body = PREFIX.unpack(prefix)
     if header > MAX_HEADER or body > MAX_BODY:
@@ -115,15 +116,18 @@ def lengths(prefix: bytes | bytearray) -> tuple[int, int]:
     return header, body
 
 
-def decode(header: bytes | bytearray, body: bytes | bytearray | memoryview) -> Any:
-    """The value of a frame. Raises WireError for anything that ``encode`` would not have written."""
+def decode(header: Buffer, body: Buffer, copy: bool = True) -> Any:
+    """The value of a frame. Raises WireError for anything that ``encode`` would not have written.
+
+    Its arrays are copies, or else, where that can be, views of ``body``, which they keep alive.
+    """
     try:
-        document = json.loads(header)
+        document = json.loads(bytes(header))
     except (ValueError, RecursionError) as error:
         raise WireError(f"the header is not JSON: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("arrays"), list) or "value" not in document:
         raise WireError("the header does not describe a value")
-    arrays = _arrays(document["arrays"], body)
+    arrays = _arrays(document["arrays"], body, copy)
 
     def tree(node: Any, depth: int) -> Any:
         if depth > 2 * MAX_DEPTH:
@@ -160,7 +164,7 @@ def _pair(item: Any, tree: Callable[[Any], Any]) -> tuple[Any, Any]:
     return key, tree(item[1])
 
 
-def _arrays(described: list[Any], body: bytes | bytearray | memoryview) -> list[np.ndarray]:
+def _arrays(described: list[Any], body: Buffer, copy: bool) -> list[np.ndarray]:
     if len(described) > MAX_ARRAYS:
         raise WireError(f"{len(described):,} arrays in one frame")
     arrays, offset = [], 0
@@ -175,9 +179,9 @@ def _arrays(described: list[Any], body: bytes | bytearray | memoryview) -> list[
         size = math.prod(shape) * dtype.itemsize
         if offset + size > len(body):
             raise WireError("the body is shorter than its arrays")
-        # A copy: the array must neither be read-only nor keep the whole frame alive.
         try:
-            arrays.append(np.frombuffer(body, dtype, math.prod(shape), offset).reshape(shape).copy())
+            array = np.frombuffer(body, dtype, math.prod(shape), offset).reshape(shape)
+            arrays.append(array.copy() if copy or not array.flags.behaved else array)
         except ValueError:  # no entries, but sizes that no array can have
             raise WireError("an array has an impossible size") from None
         offset += size
@@ -193,8 +197,8 @@ class Incoming:
     """One frame while it arrives."""
 
     def __init__(self) -> None:
-        self._received = bytearray(PREFIX.size)
-        self._left = memoryview(self._received)
+        self._received = _room(PREFIX.size)
+        self._left = self._received
         self._header = -1  # its length, once the prefix is there
 
     def receive(self, channel: socket.socket) -> bool:
@@ -205,8 +209,7 @@ class Incoming:
         self._take(channel)
         if self._header < 0 and not self._left:
             self._header, body = lengths(self._received)
-            self._received = bytearray(self._header + body)
-            self._left = memoryview(self._received)
+            self._left = self._received = _room(self._header + body)
             with contextlib.suppress(BlockingIOError):
                 self._take(channel)
         return self._header >= 0 and not self._left
@@ -220,7 +223,7 @@ class Incoming:
 
     def value(self) -> Any:
         """What the frame holds. Raises WireError as ``decode`` does."""
-        return decode(self._received[: self._header], memoryview(self._received)[self._header :])
+        return decode(self._received[: self._header], self._received[self._header :])
 
 
 # --- frames on a blocking descriptor (inside the worker and the zygote) ----------------------------------------------
@@ -229,7 +232,7 @@ class Incoming:
 def read(fd: int) -> Any:
     """The next value from ``fd``. Raises EOFError when the other side is gone."""
     header, body = lengths(_exactly(fd, PREFIX.size))
-    return decode(_exactly(fd, header), _exactly(fd, body))
+    return decode(_exactly(fd, header), _exactly(fd, body), copy=False)
 
 
 def write(fd: int, frame: bytes) -> None:
@@ -239,12 +242,16 @@ def write(fd: int, frame: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _exactly(fd: int, size: int) -> bytearray:
-    received = bytearray(size)
-    left = memoryview(received)
+def _exactly(fd: int, size: int) -> memoryview:
+    left = received = _room(size)
     while left:
         size = os.readv(fd, [left])
         if not size:
             raise EOFError
         left = left[size:]
     return received
+
+
+def _room(size: int) -> memoryview:
+    """Memory of so many bytes, aligned for any number; what a bytearray would first fill with zeros."""
+    return np.empty(size, np.uint8).data
