@@ -113,7 +113,7 @@ def test_simplex(
 def test_causal(
     student: Student, judged: matching.Judged, charged: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
-    module = student.shared("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
+    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     module.push({name: value.astype(np.float32) for name, value in judged.weights.items()})
     # Row 0 is as it was, row s is another one from position s on, and in the last row position 0 alone is another.
     x = np.repeat(rng.standard_normal((1, T, D)).astype(np.float32), T + 1, 0)
@@ -248,7 +248,7 @@ def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
     for name in ("v.bias", "o.bias"):
         if name in reading:
             flat[reading[name]] = 0.0
-    module = student.shared("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
+    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     places = align.positions(shapes)
     module.push({name: flat[place].astype(np.float32) for name, place in places})
     x = np.random.default_rng(0).standard_normal((1, length, D)).astype(np.float32)

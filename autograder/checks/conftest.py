@@ -19,6 +19,7 @@ from autograder.submission import BadSubmission, read
 from autograder.suite import Suite, identity
 
 HERE = Path(__file__).parent
+HELPERS = {"__init__", "conftest", "claims", "formulas", "ladder", "matching"}  # files here that hold no checks
 NEEDS = "needs(*names): definitions that the check is about (the first) and rests on (the others)"
 
 
@@ -29,7 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """Checks are in files without ``test_`` in the name, whatever the configuration in force says."""
-    own = file_path.parent == HERE and file_path.suffix == ".py" and file_path.name != "conftest.py"
+    own = file_path.parent == HERE and file_path.suffix == ".py" and file_path.stem not in HELPERS
     if not own or parent.session.isinitpath(file_path):  # a file named on the command line is collected anyway
         return None
     module: pytest.Module = pytest.Module.from_parent(parent, path=file_path)

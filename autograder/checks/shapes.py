@@ -35,7 +35,7 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
 
     Stage names are free and further rows may stand in between; the order of the stages is fixed.
     """
-    model = student.shared("GPT", n.arguments())
+    model = student.build("GPT", n.arguments())
     idx = rng.integers(0, n.V, (B, T))
     table = rows(student.function("shape_table", model, idx, module="gpt"))
     traced = model.trace(idx)

@@ -120,7 +120,10 @@ class Student:
         return Module(self, self._process, number, name, parameters, methods, is_module)
 
     def shared(self, name: str, arguments: Mapping[str, int]) -> Module:
-        """What ``build`` gives, once in each process: for checks that set all weights, or look at the form alone."""
+        """What ``build`` gives, once in each process: for checks that set all weights, or look at the form alone.
+
+        Not for those that must not see what an earlier call has left in it, such as a mask of that call's length.
+        """
         key = name, tuple(arguments.values())
         if key not in self._shared:
             self._shared[key] = self.build(name, arguments)

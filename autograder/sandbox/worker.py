@@ -30,6 +30,8 @@ MAX_SPIED = 500
 MAX_TROUBLES = 200
 BETAS = {"beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.0}
 ADAM: dict[str, Any] = {"foreach": True, "amsgrad": False, "maximize": False, **BETAS}
+# Found before the forks: whoever goes through all of sys.modules copies the memory that their names lie in.
+OWN = [name for name in sys.modules if name.split(".")[0] == "autograder"]
 PLAIN = (nn.Module, object)  # classes whose methods are nobody's own
 
 
@@ -66,7 +68,7 @@ def serve(channel: int, operations: Any) -> None:
 
 def _forget_grader() -> None:
     """Leave no module of the grader within reach of a plain import."""
-    for name in [name for name in sys.modules if name.split(".")[0] == "autograder"]:
+    for name in OWN:
         del sys.modules[name]
     sys.argv[:] = ["gpt.py"]
 
