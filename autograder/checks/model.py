@@ -119,8 +119,8 @@ def test_gradients(
 
 
 def test_loss(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
-    n = assignment.small
-    square = Dims(V=n.V, T_max=n.V, d=n.d, H=n.H, L=1)  # T equal to V: there some wrong flattenings raise nothing
+    n = replace(assignment.small, L=1)
+    square = replace(n, T_max=n.V)  # T equal to V: there some wrong flattenings raise nothing
     flat = False
     for dims, batch, length in ((n, B, T), (n, 1, 1), (square, 3, n.V)):
         # Around a linear map: what is wrong inside the blocks does not make a right loss wrong.

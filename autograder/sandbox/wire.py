@@ -122,7 +122,7 @@ def decode(header: Buffer, body: Buffer, copy: bool = True) -> Any:
     Its arrays are copies, or else, where that can be, views of ``body``, which they keep alive.
     """
     try:
-        document = json.loads(bytes(header))
+        document = json.loads(str(header, "utf-8"))
     except (ValueError, RecursionError) as error:
         raise WireError(f"the header is not JSON: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("arrays"), list) or "value" not in document:
