@@ -19,6 +19,7 @@ trap 'exit 130' INT # pip turns Ctrl-C into an ordinary failure, which must not 
 trap 'exit 143' TERM
 
 memory=.venv/setup
+quiet=-qq
 torch_index=${TORCH_INDEX_URL-https://download.pytorch.org/whl/cpu}
 
 die() {
@@ -105,7 +106,7 @@ make_venv() {
 }
 
 pip_install() {
-    PIP_USER=0 PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -I -m pip install -qq "$@"
+    PIP_USER=0 PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/python -I -m pip install $quiet "$@"
 }
 
 install_torch() {
@@ -131,7 +132,13 @@ require() {
     fi
     if [ -s "$list" ]; then
         echo "Installing $2 ..."
-        if [ "$1" = torch ]; then install_torch "$list"; else pip_install -r "$list"; fi
+        if [ "$1" = torch ]; then
+            [ ! -t 1 ] || quiet= # it takes minutes: whoever waits at a terminal sees how far it is
+            install_torch "$list"
+            quiet=-qq
+        else
+            pip_install -r "$list"
+        fi
     fi
     cp requirements/"$1".txt $memory/"$1".txt
     rm $memory/busy
