@@ -107,10 +107,18 @@ class Suite:
             raise pytest.UsageError(self.trouble)
         order = {own: position for position, own in enumerate(self._rows)}
         items.sort(key=lambda item: order[identity(item)])
-        left = [item for item in items if self._only not in (None, self._rows[identity(item)].criterion)]
+        kept = [item for item in items if self._asked(item)]
+        # What a class's own check has charged, others don't charge again: it runs before those that ask about it.
+        asking = [order[identity(item)] for item in kept if "charged" in getattr(item, "fixturenames", ())]
+        before = [item for item in items[: max(asking, default=0)] if item.get_closest_marker("charges")]
+        left = [item for item in items if item not in kept and item not in before]
         if left:
             config.hook.pytest_deselected(items=left)
             items[:] = [item for item in items if item not in left]
+
+    def _asked(self, item: pytest.Item) -> bool:
+        """Whether the verdict on a check is asked for."""
+        return self._only in (None, self._rows[identity(item)].criterion)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """What a check needs by declaration is looked for before it runs."""
@@ -128,7 +136,7 @@ class Suite:
         spent = self._spent()
         self.cpu[own] = self.cpu.get(own, 0.0) + spent - self._counted
         self._counted = spent
-        if isinstance(error, KeyboardInterrupt) or (error is None and call.when != "call"):
+        if isinstance(error, KeyboardInterrupt) or (error is None and call.when != "call") or not self._asked(item):
             return report
         if own not in self.verdicts or error is not None:
             verdict = self._verdict(self._rows[own], _needs(item), error)

@@ -19,6 +19,7 @@ from autograder import rubric, submission, suite
 from autograder.checks import ladder
 from autograder.report import Report
 from autograder.sandbox.process import Zygote
+from tests import bank_file
 from tests.conftest import ROOT
 
 ROWS = rubric.load()
@@ -199,6 +200,26 @@ def test_with_only_the_other_criteria_are_skipped_and_not_counted(grade: Grade) 
         assert check.status == ("passed" if check.criterion == criterion.id else "skipped"), check.message
     assert report.score == report.max_score == criterion.points
     validate(report)
+
+
+@pytest.mark.parametrize(
+    ("name", "criterion"),
+    [
+        ("block_no_mlp_call", "parameters"),
+        ("norms_eps_1e_3", "model"),
+        ("attention_weights_transposed", "causality"),
+        ("gpt_final_norm_missing", "initial_loss"),
+    ],
+)
+def test_a_criterion_alone_gets_what_it_gets_in_a_whole_run(
+    name: str, criterion: str, grade: Grade, tmp_path: Path
+) -> None:
+    folder = bank_file.load(bank_file.BANK / "mistakes" / f"{name}.py").write(tmp_path)
+    whole, alone = (
+        {check.id: check for check in report.checks if check.criterion == criterion}
+        for report in (grade(folder), grade(folder, only=criterion))
+    )
+    assert alone == whole
 
 
 def test_a_mistake_in_a_check_is_an_error_and_no_grade(grade: Grade, monkeypatch: pytest.MonkeyPatch) -> None:

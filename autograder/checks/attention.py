@@ -50,6 +50,7 @@ def test_shape(student: Student, rng: np.random.Generator) -> None:
             raise
 
 
+@pytest.mark.charges
 def test_formula(judged: matching.Judged, charged: set[str], notes: Notes) -> None:
     charged.update(judged.names)
     charged.update({"dropout_in_eval"} if judged.noise else ())

@@ -18,6 +18,7 @@ SIZES = {"d": D, "H": H, "T_max": T_MAX}
 TRIAL = np.ones((1, 2, D), np.float32)
 
 
+@pytest.mark.charges
 def test_composition(
     student: Student, oracle: Oracle, charged: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:

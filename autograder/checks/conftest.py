@@ -20,6 +20,7 @@ from autograder.suite import Suite, identity
 
 HERE = Path(__file__).parent
 HELPERS = {"__init__", "conftest", "claims", "formulas", "ladder", "matching"}  # files here that hold no checks
+CHARGES = "charges: the check puts the mistakes that it names into `charged`; others don't charge them again"
 NEEDS = "needs(*names): definitions that the check is about (the first) and rests on (the others)"
 
 
@@ -40,6 +41,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Mod
 def pytest_configure(config: pytest.Config) -> None:
     """Start what the checks need, unless ``grade`` has brought it along."""
     config.addinivalue_line("markers", NEEDS)
+    config.addinivalue_line("markers", CHARGES)
     if config.pluginmanager.has_plugin(Suite.NAME) or config.option.help:
         return
     path = config.getoption("--submission")

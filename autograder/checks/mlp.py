@@ -16,6 +16,7 @@ pytestmark = pytest.mark.needs("MLP")
 D, B, T = 24, 2, 7
 
 
+@pytest.mark.charges
 def test_formula(student: Student, oracle: Oracle, charged: set[str], rng: np.random.Generator, notes: Notes) -> None:
     judged = matching.against_oracle(
         oracle,

@@ -47,6 +47,7 @@ def probe(assignment: Assignment, shared_rng: np.random.Generator) -> np.ndarray
     return np.asarray(shared_rng.standard_normal((d, d)) / np.sqrt(d))
 
 
+@pytest.mark.charges
 def test_composition(
     student: Student,
     oracle: Oracle,
