@@ -187,8 +187,9 @@ def judge(
 def row_by_row(module: Module, x: np.ndarray) -> np.ndarray:
     """(B, T, D) -> (B, T, D), each row as it comes out by itself: from one batch where that makes no difference."""
     with contextlib.suppress(Failed, StudentError):
-        together, alone = output(module(x), x), output(module(x[-1:]), x[-1:])
-        if np.allclose(together[-1:], alone, rtol=0, atol=SMALL * np.abs(alone).max()):
+        one = slice(len(x) // 2, len(x) // 2 + 1)  # with rows before and after it
+        together, alone = output(module(x), x), output(module(x[one]), x[one])
+        if np.allclose(together[one], alone, rtol=0, atol=SMALL * np.abs(alone).max()):
             return together
     return np.concatenate([output(module(row[None]), row[None]) for row in x])
 
