@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
 TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
 CONSTANT = 1e-3  # of the largest logit: float32 rounding through all blocks
-KEPT = 2  # the row that stays when all others change: there are rows before and after it
+KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays when all others change, before and after it
 GENTLE = 0.2
 MOVED = 1e-5  # of the largest logit; the least that a token in the past must move a logit
 
@@ -42,7 +42,7 @@ class Sides:
 @pytest.fixture(scope="module")
 def tokens(assignment: Assignment, shared_rng: np.random.Generator) -> np.ndarray:
     n = assignment.course
-    return shared_rng.integers(0, n.V, (5, n.T_max))
+    return shared_rng.integers(0, n.V, (len(CHANGED) + 1, n.T_max))
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +71,23 @@ def pushed(model: Module, weights: dict[str, np.ndarray]) -> Module:
 
 
 @pytest.fixture(scope="module")
-def rows_mix(pushed: Module, assignment: Assignment, tokens: np.ndarray, before: np.ndarray) -> float:
-    """By how much the logits of one row move when all other rows change, earlier and later ones."""
-    changed = other(tokens, assignment.course.V)
-    changed[KEPT] = tokens[KEPT]
+def starts(assignment: Assignment) -> tuple[int, ...]:
+    """Where the rows in CHANGED get another suffix, from early to the last token; the last gets another first token."""
+    T = assignment.course.T_max
+    return (1, T // 3, 2 * T // 3, T - 1, 0)
+
+
+@pytest.fixture(scope="module")
+def after(pushed: Module, assignment: Assignment, tokens: np.ndarray, starts: tuple[int, ...]) -> np.ndarray:
+    changed = tokens.copy()
+    changed[CHANGED] = changed_from(tokens[CHANGED], starts, assignment.course.V)
     pushed(changed[:1])  # a model that does something else at its first call gives other logits on the two sides
-    after = ladder.logits(pushed(changed), (*tokens.shape, assignment.course.V))
+    return ladder.logits(pushed(changed), (*tokens.shape, assignment.course.V))
+
+
+@pytest.fixture(scope="module")
+def rows_mix(before: np.ndarray, after: np.ndarray) -> float:
+    """By how much the logits of one row move when all other rows change, earlier and later ones."""
     return float(np.abs(after[KEPT] - before[KEPT]).max())
 
 
@@ -87,22 +98,21 @@ def sides(
     pushed: Module,
     weights: dict[str, np.ndarray],
     tokens: np.ndarray,
+    starts: tuple[int, ...],
     before: np.ndarray,
+    after: np.ndarray,
     rows_mix: float,
 ) -> Sides:
-    """Rows 0 to 3 get another suffix, from early to the last token; row 4 gets another first token alone.
+    """The rows that change.
 
     Where rows mix, each runs in a batch of its own, so that this mistake is not taken for a leak through time.
     """
     n = assignment.course
-    starts = (1, n.T_max // 3, 2 * n.T_max // 3, n.T_max - 1, 0)
-    changed = tokens.copy()
-    for row, start in enumerate(starts):
-        stop = 1 if start == 0 else n.T_max
-        changed[row, start:stop] = other(changed[row, start:stop], n.V)
     if rows_mix <= TOLERANCE * scale(before):
-        return Sides(before, ladder.logits(pushed(changed), before.shape), starts)
-    first = np.concatenate([logits_in_fresh_process(student, n, weights, row[None]) for row in tokens])
+        return Sides(before[CHANGED], after[CHANGED], starts)
+    rows = tokens[CHANGED]
+    first = np.concatenate([logits_in_fresh_process(student, n, weights, row[None]) for row in rows])
+    changed = changed_from(rows, starts, n.V)
     second = np.concatenate([ladder.logits(pushed(row[None]), (1, n.T_max, n.V)) for row in changed])
     return Sides(first, second, starts)
 
@@ -144,7 +154,7 @@ def test_past(
     notes: Notes,
 ) -> None:
     if any(~(sides.moved(row)[start:] > MOVED).all() for row, start in enumerate(sides.starts)):
-        sides = gently(student, assignment.course, weights, tokens, sides.starts)
+        sides = gently(student, assignment.course, weights, tokens[CHANGED], sides.starts)
     causes = matching.known(charged, matching.BLIND)
     for row, start in enumerate(sides.starts[:4]):
         still = np.flatnonzero(~(sides.moved(row)[start:] > 0)) + start
@@ -221,10 +231,10 @@ def gently(
     small = {name: value * np.float32(GENTLE) if value.ndim > 1 else value for name, value in weights.items()}
     before = logits_in_fresh_process(student, n, small, tokens)
     after = before.copy()
-    for row, start in enumerate(starts):
+    other_rows = changed_from(tokens, starts, n.V)
+    for row in range(len(tokens)):
         changed = tokens.copy()
-        stop = 1 if start == 0 else n.T_max
-        changed[row, start:stop] = other(changed[row, start:stop], n.V)
+        changed[row] = other_rows[row]
         after[row] = logits_in_fresh_process(student, n, small, changed)[row]
     return Sides(before, after, starts)
 
@@ -269,6 +279,15 @@ def influence(model: Module, row: np.ndarray, V: int) -> np.ndarray:
     batch[range(T), range(T)] = other(row, V)
     logits = ladder.logits(model(batch), (T + 1, T, V))
     return np.asarray(np.abs(logits[:-1] - logits[-1:]).max(-1).T)
+
+
+def changed_from(rows: np.ndarray, starts: tuple[int, ...], V: int) -> np.ndarray:
+    """``rows`` with other tokens from each one's start on, or, where that is 0, with another first token."""
+    changed = rows.copy()
+    for row, start in zip(changed, starts, strict=True):
+        stop = 1 if start == 0 else len(row)
+        row[start:stop] = other(row[start:stop], V)
+    return changed
 
 
 def other(tokens: np.ndarray, V: int) -> np.ndarray:
