@@ -19,9 +19,9 @@ from autograder.sandbox.errors import StudentError
 from autograder.sandbox.student import Module, Student
 
 SHORT = (2, 7)  # tokens that show most weights; the tables of tokens and positions need more
-DRAWN = 16  # forward passes that a mean is taken over
-SURE = 4.0  # times what two such means differ by
-MOST = 0.5  # of the positions
+DRAWN = 32  # forward passes that a mean is taken over
+FOLLOWS = 4.0  # times the variance of such a mean; what has no effect moves it by once as much
+SURE = 10.0  # standard errors of such a mean
 ROUNDING = 1e-5  # of the largest logit
 LOOKED_AT = 64  # tensors, the largest: what fills up a count is large, or makes many
 TRIED = 8  # readings: where a size is that of two things, the first ones may take one for the other
@@ -43,14 +43,14 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
     try:
         model = student.shared("GPT", n.arguments())
         weights = _weights(model, rng)
-        before, noise = _mean(model, idx, n)
+        before, variance = _mean(model, idx, n)
         model.push(weights)
         after, more = _mean(model, idx, n)
-        noise = SURE * max(noise, more)
-        steady = not noise
-        follows = np.abs(after - before).max(-1) > noise
+        steady = not variance.any() and not more.any()
+        moved, by_chance = ((after - before) ** 2).mean(-1), (variance + more).mean(-1)
         # Where forward draws by itself, what one position does can drown in that.
-        if not (follows.all() if steady else follows.mean() > MOST):
+        follows = (moved > 0).all() if steady else np.mean(moved / np.maximum(by_chance, 1e-30)) > FOLLOWS
+        if not follows:
             said = "When all parameters of a small GPT change, the logits do not."
             return Claims(said, said, steady=steady)
         kept = model.pull()
@@ -61,6 +61,7 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         twin = student.witness.build("GPT", n.arguments(), seed=1)
         twin.push(weights)
         gap = float(np.abs(_mean(twin, idx, n)[0] - after).max())
+        noise = SURE * math.sqrt(max(variance.max(), more.max()))
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
             said = f"With the same values in all parameters, a GPT from another seed differs by {gap:.2g}."
             return Claims(about_parameters=said, steady=steady)
@@ -71,13 +72,13 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
     return Claims(idle=said if dead else "", steady=steady)
 
 
-def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, float]:
-    """The logits, and how uncertain they are: forward may draw by itself, as with dropout that is always on."""
+def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarray]:
+    """The logits, and the variance of each: forward may draw by itself, as with dropout that is always on."""
     first, again = (_logits(model, idx, n, seed) for seed in (0, 1))
     if np.array_equal(first, again):
-        return first, 0.0
-    halves = [np.mean([_logits(model, idx, n, seed) for seed in range(i, i + DRAWN)], 0) for i in (2, 2 + DRAWN)]
-    return np.asarray((halves[0] + halves[1]) / 2), float(np.abs(halves[0] - halves[1]).max())
+        return first, np.zeros(first.shape)
+    drawn = np.stack([_logits(model, idx, n, seed) for seed in range(2, 2 + DRAWN)]).astype(np.float64)
+    return drawn.mean(0), drawn.var(0, ddof=1) / DRAWN
 
 
 def backed(student: Student, model: Module, dims: Dims, rng: np.random.Generator) -> None:
