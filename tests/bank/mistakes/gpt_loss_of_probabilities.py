@@ -1,0 +1,22 @@
+# /// bank
+# about = "cross_entropy is given softmax(logits); forward returns the logits"
+# facts = "own"
+# extends = "reference"
+# names = ["loss_of_probabilities"]
+# [loses]
+# "model.loss" = "failed"
+# ///
+
+
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        B, T = idx.shape
+        assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.lm_head(self.ln_f(x))
+        if targets is None:
+            return logits
+        probs = F.softmax(logits, dim=-1)
+        return logits, F.cross_entropy(probs.flatten(0, 1), targets.flatten())
