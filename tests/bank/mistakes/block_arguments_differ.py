@@ -1,0 +1,41 @@
+# /// bank
+# about = "the MLP is given its hidden width too, and takes d alone"
+# facts = "own"
+# extends = "reference"
+# names = ["arguments_differ"]
+# [loses]
+# "block.composition" = "failed"
+# "block.identity" = "failed"
+# "model.training" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "initial_loss.residual_scaling" = "failed"
+# "shapes.course" = "failed"
+# "shapes.other_sizes" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# ///
+
+
+class Block(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        self.ln1 = nn.LayerNorm(d)
+        self.attn = MultiHeadAttention(d, H, T_max)
+        self.ln2 = nn.LayerNorm(d)
+        self.mlp = MLP(d, 4 * d)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln1(x))
+        x = x + self.mlp(self.ln2(x))
+        return x
