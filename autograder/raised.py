@@ -16,6 +16,7 @@ WIDTH, LINES = 76, 4  # of a message: a terminal of 80 columns, less the indent
 ROOM = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
 SHAPES = 4  # tensors whose shapes are shown
 
+MODULE = "(Linear|Module|ModuleList|Sequential|Head|MultiHeadAttention|MLP|Block|LayerNorm|Embedding|GELU|ReLU|Softmax)"
 # A type of exception, what its text has in it, and the mistake that this is. The first that fits counts.
 USUAL: tuple[tuple[str, str, str], ...] = (
     (
@@ -37,7 +38,8 @@ USUAL: tuple[tuple[str, str, str], ...] = (
     ("TypeError", r"list is not a Module subclass", "sequential_of_list"),
     ("TypeError", r"'int' object is not iterable", "number_gone_through"),
     ("IndexError", r"tuple index out of range|Dimension out of range|too many indices", "axis_unknown"),
-    ("TypeError", r"must be Tensor, not (Linear|Module|Head|MLP|Block|LayerNorm|Embedding)", "module_for_tensor"),
+    ("TypeError", rf"must be Tensor, not {MODULE}|must be tuple of Tensors, not {MODULE}", "module_for_tensor"),
+    ("TypeError", rf"unsupported operand type.*('Tensor' and '{MODULE}'|'{MODULE}' and 'Tensor')", "module_for_tensor"),
     ("TypeError", r"expected Tensor as element \d+ in argument 0, but got", "module_for_tensor"),
     ("ValueError", r"math domain error|expected a nonnegative input", "root_of_negative"),
     ("TypeError", r"positional argument", "arguments_differ"),
@@ -54,7 +56,7 @@ USUAL: tuple[tuple[str, str, str], ...] = (
     ("ValueError", r"Expected target size|Expected input batch_size", "loss_over_wrong_axis"),
     ("RuntimeError", r"attn_mask should not be set when is_causal", "mask_and_is_causal"),
     ("RuntimeError", r"does not require grad", "loss_detached"),
-    ("RuntimeError", r"must have the same dtype", "types_mixed"),
+    ("RuntimeError", r"must have the same dtype|expected scalar type (Double|Float|Half|BFloat16)", "types_mixed"),
     ("RecursionError", r"", "calls_itself"),
 )
 

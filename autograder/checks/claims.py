@@ -22,6 +22,7 @@ SHORT = (2, 7)  # tokens that show most weights; the tables of tokens and positi
 DRAWN = 32  # forward passes that a mean is taken over
 FOLLOWS = 4.0  # times the variance of such a mean; what has no effect moves it by once as much
 SURE = 10.0  # standard errors of such a mean
+PLAIN = "Does it compute with a table or a matrix that is a plain tensor, and so is no parameter?"
 ROUNDING = 1e-5  # of the largest logit
 LOOKED_AT = 64  # tensors, the largest: what fills up a count is large, or makes many
 TRIED = 8  # readings: where a size is that of two things, the first ones may take one for the other
@@ -34,6 +35,7 @@ class Claims:
     about_logits: str = ""
     about_parameters: str = ""
     idle: str = ""  # that most parameters move no logit
+    hint: str = "Is each of them used, from the embeddings through all blocks to the logits?"
     steady: bool = False  # whether the logits have come out the same twice
 
 
@@ -64,7 +66,7 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         noise = SURE * math.sqrt(max(variance.max(), more.max()))
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
             said = f"With the same values in all parameters, a GPT from another seed differs by {gap:.2g}."
-            return Claims(about_parameters=said, steady=steady)
+            return Claims(about_parameters=said, hint=PLAIN, steady=steady)
         dead = sum(p.size for p in idle(model, n, rng, model.numel // 2 + 1))
     except (Failed, StudentError):
         return Claims()  # the checks themselves say what is wrong

@@ -163,7 +163,10 @@ def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: D
     except Raised as error:
         explain(model, prompt, new, n, error)
     if not isinstance(out, np.ndarray):
-        raise Failed("generate returned no tensor of tokens.", "Is there a return at its end?")
+        raise Failed(
+            f"generate returned no tensor; it should be the tokens, of shape {(B, T + new)}.",
+            "Is there a return at its end?",
+        )
     if out.shape != (B, T + new):
         raise Failed(
             f"generate returned the shape {out.shape} for a prompt of shape {(B, T)} and {new} new tokens; it should "
@@ -223,7 +226,10 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
     Drawn rightly, the likelihood ratio of any one alternative exceeds 1e9 with a probability of at most 1e-9 (Markov).
     """
     ratios, surprise = (dict.fromkeys(ALTERNATIVES, 0.0) for _ in range(2))
-    from_first = forward(tokens[:, : n.T_max])[:, -1]
+    cropped = (
+        tokens.shape[1] > n.T_max + 1
+    )  # then some are drawn past T_max, where the first tokens may have been taken
+    from_first = forward(tokens[:, : n.T_max])[:, -1] if cropped else None
     alike = 0.0  # log probability that independent rows draw the same tokens throughout
     positions = range(start, tokens.shape[1])
     contexts = [tokens[:, max(0, position - n.T_max) : position] for position in positions]
@@ -235,7 +241,7 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
             "from the logits at the second position": places[:, min(1, places.shape[1] - 1)],
             "from the logits before the last": places[:, max(-2, -places.shape[1])],
             "from the logits of another row": np.roll(right, 1, 0),
-            "from the first tokens": from_first if position > n.T_max else right,
+            "from the first tokens": from_first if from_first is not None and position > n.T_max else right,
         }
         drawn = tokens[:, position]
         for name, wrong in others.items():

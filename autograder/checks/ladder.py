@@ -23,7 +23,11 @@ def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     if not isinstance(output, np.ndarray):
         kind = output.type if isinstance(output, Opaque) else type(output).__name__
         found = "nothing" if output is None else f"a value of type {kind}"
-        raise Failed(f"forward returned {found}, not a tensor.", "Is there a return at the end of forward?")
+        raise Failed(
+            f"forward returned {found}; it should be a tensor of shape {shape}.",
+            "" if output is None else "What stands behind its return?",
+            [mistakes.named("result_is_none")] if output is None else [],
+        )
     if output.shape != shape:
         raise Failed(f"The output has the shape {output.shape}; it should be {shape}.")
     if output.dtype.kind != "f":

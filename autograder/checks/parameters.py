@@ -36,7 +36,7 @@ def bound(
     """Raises Failed where a right number is no more than a claim. For counts that are right."""
     # What a class's own check has found to be there and not called costs there.
     if said := claims.about_parameters or ("" if matching.known(charged, matching.IDLE) else claims.idle):
-        raise Failed(said, "Is each of them used, from the embeddings through all blocks to the logits?")
+        raise Failed(said, claims.hint)
     backed(student, model, assignment.course, shared_rng)
 
 

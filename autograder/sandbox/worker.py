@@ -207,7 +207,7 @@ class Worker:
             loss = _loss(model(x.clone(), y.clone()))  # whatever forward does to them, the next step has the same
             loss.backward()  # type: ignore[no-untyped-call]
             losses.append(float(loss.detach()))
-            if losses[-1] < stop:
+            if 0 <= losses[-1] < stop:  # one with the wrong sign has not fallen
                 break
             moving = [(p, p.grad, *own) for p, *own in state if p.grad is not None]
             params, gradients, means, squares, counts = ([row[i] for row in moving] for i in range(5))
