@@ -48,7 +48,7 @@ def _trim(value: np.ndarray) -> np.ndarray:
 def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
     """Readings of a MultiHeadAttention's tensors as q, k, v (H, d, d_head), o (H, d_head, d) and biases.
 
-    Where there are two of the first three, k or v is missing.
+    Where there are two of the first three, k or v is missing; where there are three and no more, o is the identity.
     """
     tensors = positions(shapes)
     matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
@@ -169,6 +169,8 @@ def _split_output(matrices: Tensors, d: int, H: int) -> Iterator[tuple[Tensors, 
     for run in runs:  # one slice for each head
         if all(matrices[i][1].size * H == d * d for i in run):
             yield [m for j, m in enumerate(matrices) if j not in run], [matrices[i] for i in run]
+    if sum(value.size for _, value in matrices) == 3 * d * d:
+        yield matrices, []
 
 
 def _roles(inner: Tensors, d: int, H: int) -> Iterator[list[np.ndarray]]:
@@ -285,7 +287,9 @@ def _heads(value: np.ndarray, d: int, H: int) -> Iterator[np.ndarray]:
 def _outputs(out: Tensors, d: int, H: int) -> Iterator[np.ndarray]:
     """Readings of the output projection as (H, d_head, d)."""
     values = [value for _, value in out]
-    if len(values) == H and H > 1:
+    if not values:
+        yield np.where(np.eye(d, dtype=bool), ONE, ZERO).reshape(H, d // H, d)
+    elif len(values) == H and H > 1:
         slices = [v if v.shape == (d // H, d) else v.T for v in values]
         if all(v.shape == (d // H, d) for v in slices):
             yield np.stack(slices)

@@ -195,7 +195,9 @@ def _implied(reading: align.Reading, H: int) -> list[str]:
     found = []
     if "q.bias" in reading:
         found.append("qkv_biases")
-    if "o.bias" not in reading:
+    if (reading["o"] < 0).all():
+        found.append("projection_missing")
+    elif "o.bias" not in reading:
         found.append("attention_proj_bias_missing")
     roles = [reading[role] for role in align.ROLES if role in reading]
     shared = [H > 1 and np.array_equal(role[0], role[1]) for role in roles]

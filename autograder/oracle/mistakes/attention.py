@@ -323,6 +323,11 @@ ROWS = (
         ("input",),
     ),
     _row(
+        "projection_missing",
+        "The attention has no output projection.",
+        "what __init__ makes: the heads side by side go through one more matrix",
+    ),
+    _row(
         "projection_unused",
         "The output projection is there, but what is returned has not gone through it.",
         "the last line of forward",

@@ -140,7 +140,6 @@ ROWS = (
         "One of the two V x d matrices is not there.",
         "the token embedding and the unembedding",
     ),
-    _count("projection_missing", "The attention has no output projection.", "what the attention makes"),
     _count("mlp_shared", "All blocks share one MLP object; each needs its own.", "where the MLPs are made"),
     _count(
         "blocks_shared",

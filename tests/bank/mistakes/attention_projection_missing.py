@@ -1,0 +1,57 @@
+# /// bank
+# about = "the heads side by side are the output: there is no projection"
+# facts = "own"
+# extends = "reference"
+# names = ["projection_missing"]
+# [loses]
+# "attention.formula" = "partial"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "partial"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# "bonus.qk_ov" = "failed"
+# ///
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        assert d % H == 0
+        self.heads = nn.ModuleList(Head(d, d // H, T_max) for _ in range(H))
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+class GPT(nn.Module):
+    def __init__(self, V, T_max, d, H, L):
+        super().__init__()
+        self.T_max = T_max
+        self.tok_emb = nn.Embedding(V, d)
+        self.pos_emb = nn.Embedding(T_max, d)
+        self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
+        self.ln_f = nn.LayerNorm(d)
+        self.lm_head = nn.Linear(d, V, bias=False)
+
+        for block in self.blocks:
+            block.mlp.down.weight.data /= math.sqrt(2 * L)
+
+    def forward(self, idx, targets=None):
+        B, T = idx.shape
+        assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.lm_head(self.ln_f(x))
+        if targets is None:
+            return logits
+        return logits, F.cross_entropy(logits.view(B * T, -1), targets.reshape(B * T))
+
+    @torch.no_grad()
+    def generate(self, idx, max_new_tokens):
+        for _ in range(max_new_tokens):
+            logits = self(idx[:, -self.T_max:])
+            probs = F.softmax(logits[:, -1], dim=-1)
+            idx = torch.cat([idx, torch.multinomial(probs, 1)], dim=1)
+        return idx

@@ -1,0 +1,57 @@
+# /// bank
+# about = "the position table has T_max - 1 rows, since places end at T_max - 1"
+# facts = "own"
+# extends = "reference"
+# names = ["past_the_table"]
+# also = ["position_row_missing"]
+# [loses]
+# "model.composition" = "failed"
+# "model.loss" = "failed"
+# "model.training" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "partial"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "missing"
+# ///
+
+
+class GPT(nn.Module):
+    def __init__(self, V, T_max, d, H, L):
+        super().__init__()
+        self.T_max = T_max
+        self.tok_emb = nn.Embedding(V, d)
+        self.pos_emb = nn.Embedding(T_max - 1, d)
+        self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
+        self.ln_f = nn.LayerNorm(d)
+        self.lm_head = nn.Linear(d, V, bias=False)
+        with torch.no_grad():
+            for block in self.blocks:
+                block.attn.proj.weight.mul_(1 / math.sqrt(2 * L))
+                block.mlp.down.weight.mul_(1 / math.sqrt(2 * L))
+
+    def forward(self, idx, targets=None):
+        B, T = idx.shape
+        assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.lm_head(self.ln_f(x))
+        if targets is None:
+            return logits
+        return logits, F.cross_entropy(logits.view(B * T, -1), targets.reshape(B * T))
+
+    @torch.no_grad()
+    def generate(self, idx, max_new_tokens):
+        for _ in range(max_new_tokens):
+            logits = self(idx[:, -self.T_max:])
+            probs = F.softmax(logits[:, -1], dim=-1)
+            idx = torch.cat([idx, torch.multinomial(probs, 1)], dim=1)
+        return idx
