@@ -1,0 +1,27 @@
+# /// bank
+# about = "GPT.forward computes the logits and does not return them"
+# facts = "own"
+# extends = "reference"
+# names = ["result_is_none"]
+# [loses]
+# "model.composition" = "failed"
+# "model.gradients" = "failed"
+# "model.loss" = "failed"
+# "model.training" = "failed"
+# "causality.full_model" = "failed"
+# "causality.past" = "failed"
+# "causality.batch_rows" = "failed"
+# "causality.simplex" = "failed"
+# "initial_loss.window" = "failed"
+# "generation.contract" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# ///
+
+
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        super().forward(idx, targets)
