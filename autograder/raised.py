@@ -17,6 +17,7 @@ ROOM = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
 SHAPES = 4  # tensors whose shapes are shown
 
 MODULE = "(Linear|Module|ModuleList|Sequential|Head|MultiHeadAttention|MLP|Block|LayerNorm|Embedding|GELU|ReLU|Softmax)"
+OF_TENSORS = "(dim|shape|size|view|reshape|transpose|softmax|log_softmax|mean|sum|split|chunk|masked_fill|mT|T)"
 # A type of exception, what its text has in it, and the mistake that this is. The first that fits counts.
 USUAL: tuple[tuple[str, str, str], ...] = (
     (
@@ -30,6 +31,7 @@ USUAL: tuple[tuple[str, str, str], ...] = (
     ("AttributeError", r"'NoneType' object has no attribute", "result_is_none"),
     ("TypeError", r"'NoneType'|not NoneType", "result_is_none"),
     ("AttributeError", r"'list' object has no attribute", "list_called"),
+    ("AttributeError", rf"'{MODULE}' object has no attribute '{OF_TENSORS}'", "module_for_tensor"),
     ("AttributeError", r"object has no attribute", "attribute_unknown"),
     ("NameError", r"is not defined", "name_unknown"),
     ("NotImplementedError", r"Module \[ModuleList\] is missing", "module_list_called"),
@@ -56,7 +58,11 @@ USUAL: tuple[tuple[str, str, str], ...] = (
     ("ValueError", r"Expected target size|Expected input batch_size", "loss_over_wrong_axis"),
     ("RuntimeError", r"attn_mask should not be set when is_causal", "mask_and_is_causal"),
     ("RuntimeError", r"does not require grad", "loss_detached"),
-    ("RuntimeError", r"must have the same dtype|expected scalar type (Double|Float|Half|BFloat16)", "types_mixed"),
+    (
+        "RuntimeError",
+        r"have the same dtype|share same datatype|match query dtype|expected scalar type (Double|Float|Half|BFloat16)",
+        "types_mixed",
+    ),
     ("RecursionError", r"", "calls_itself"),
 )
 

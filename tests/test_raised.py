@@ -71,6 +71,23 @@ CASES = {
         "module_for_tensor",
         "not been called",
     ),
+    "a layer added": ("self.up = nn.Linear(20, 20)", "return x + self.up", X, "module_for_tensor", "not been called"),
+    "an activation not called": ("", "return F.softmax(nn.GELU(x), -1)", X, "module_for_tensor", "not been called"),
+    "heads not called": (
+        "self.heads = nn.ModuleList([nn.Linear(20, 20)])",
+        "return torch.cat(self.heads, dim=-1)",
+        X,
+        "module_for_tensor",
+        "not been called",
+    ),
+    "two precisions": (
+        "",
+        "return F.scaled_dot_product_attention(x, x, x, attn_mask=torch.ones(7, 7).double())",
+        X,
+        "types_mixed",
+        "precision",
+    ),
+    "a product of two precisions": ("", "return x @ x.mT.double()", X, "types_mixed", "precision"),
     "a token too large": ("self.tok = nn.Embedding(5, 3)", "return self.tok(x + 5)", IDX, "past_the_table", "last row"),
     "classes in the last axis": (
         "",
