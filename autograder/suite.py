@@ -6,7 +6,6 @@ The same plugin serves ``grade`` and a plain ``pytest autograder/checks --submis
 from __future__ import annotations
 
 import functools
-import gc
 import hashlib
 import hmac
 import os
@@ -234,7 +233,6 @@ def grade(
             verdicts.append(verdict or suite.absent(row, (reason or "it never ran") if asked else ""))
     finally:
         suite.close()
-        gc.collect()  # a session of pytest leaves a web of references; with it, memory stays where it is
     checks = tuple(verdicts)
     score, max_score, bonus = reports.totals(checks, {c.id for c in rubric.criteria if c.bonus}, rubric.total)
     return Report(
