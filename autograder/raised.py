@@ -16,7 +16,8 @@ WIDTH, LINES = 76, 4  # of a message: a terminal of 80 columns, less the indent
 ROOM = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
 SHAPES = 4  # tensors whose shapes are shown
 
-MODULE = "(Linear|Module|ModuleList|Sequential|Head|MultiHeadAttention|MLP|Block|LayerNorm|Embedding|GELU|ReLU|Softmax)"
+OF_TORCH = "Linear|Module|ModuleList|Sequential|LayerNorm|Embedding|GELU|ReLU|Softmax"
+MODULE = f"({OF_TORCH}|Head|MultiHeadAttention|MLP|Block)"
 OF_TENSORS = "(dim|shape|size|view|reshape|transpose|softmax|log_softmax|mean|sum|split|chunk|masked_fill|mT|T)"
 # A type of exception, what its text has in it, and the mistake that this is. The first that fits counts.
 USUAL: tuple[tuple[str, str, str], ...] = (
@@ -31,7 +32,8 @@ USUAL: tuple[tuple[str, str, str], ...] = (
     ("AttributeError", r"'NoneType' object has no attribute", "result_is_none"),
     ("TypeError", r"'NoneType'|not NoneType", "result_is_none"),
     ("AttributeError", r"'list' object has no attribute", "list_called"),
-    ("AttributeError", rf"'{MODULE}' object has no attribute '{OF_TENSORS}'", "module_for_tensor"),
+    # Not of the student's classes, which may have forgotten an attribute of such a name.
+    ("AttributeError", rf"'({OF_TORCH})' object has no attribute '{OF_TENSORS}'", "module_for_tensor"),
     ("AttributeError", r"object has no attribute", "attribute_unknown"),
     ("NameError", r"is not defined", "name_unknown"),
     ("NotImplementedError", r"Module \[ModuleList\] is missing", "module_list_called"),

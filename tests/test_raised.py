@@ -121,6 +121,12 @@ def test_the_usual_ones_are_told_with_their_cause(hand_in: Hand, case: str) -> N
     assert len(textwrap.wrap(told.message, WIDTH)) <= LINES, told.message
 
 
+def test_an_attribute_that_a_class_of_ones_own_forgot_is_no_module_that_was_not_called(hand_in: Hand) -> None:
+    for name in ("dim", "size", "T"):
+        text = f"class MLP(nn.Module):\n    def forward(self, x):\n        return x * self.{name}\n\nPart = MLP\n"
+        assert raised.cause(failing(hand_in, text).remote) == raised.mistakes.named("attribute_unknown")
+
+
 def test_a_missing_super_init_is_told(hand_in: Hand) -> None:
     for line in ("self.up = nn.Linear(2, 2)", "self.up = nn.Parameter(torch.ones(2))"):
         error = failing(hand_in, f"class Part(nn.Module):\n    def __init__(self):\n        {line}\n")

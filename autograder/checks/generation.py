@@ -226,10 +226,9 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
     Drawn rightly, the likelihood ratio of any one alternative exceeds 1e9 with a probability of at most 1e-9 (Markov).
     """
     ratios, surprise = (dict.fromkeys(ALTERNATIVES, 0.0) for _ in range(2))
-    cropped = (
-        tokens.shape[1] > n.T_max + 1
-    )  # then some are drawn past T_max, where the first tokens may have been taken
-    from_first = forward(tokens[:, : n.T_max])[:, -1] if cropped else None
+    # Only past T_max may the first tokens have been taken for the last; before, generate itself may never ask so much.
+    past = tokens.shape[1] > n.T_max + 1
+    from_first = forward(tokens[:, : n.T_max])[:, -1] if past else None
     alike = 0.0  # log probability that independent rows draw the same tokens throughout
     positions = range(start, tokens.shape[1])
     contexts = [tokens[:, max(0, position - n.T_max) : position] for position in positions]
