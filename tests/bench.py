@@ -162,7 +162,7 @@ def memory_at(*numbers: int) -> dict[int, int]:
         for number in range(1, max(numbers) + 1):
             suite.grade(handed_in, zygote, ROWS, only="paper")
             if number in numbers:
-                seen[number] = memory(os.getpid())
+                seen[number] = memory(os.getpid(), "Rss")  # a share changes with what other processes do
     return seen
 
 

@@ -56,13 +56,13 @@ def tree(pid: int) -> list[int]:
     return found
 
 
-def memory(pid: int) -> int:
-    """kB of a process, each shared page as its share."""
+def memory(pid: int, kind: str = "Pss") -> int:
+    """kB of a process: each shared page as its share ("Pss"), or whole ("Rss"), whoever else has it at the time."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+    return next((int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")), 0)
 
 
 def main() -> None:
