@@ -24,6 +24,7 @@ pytestmark = pytest.mark.needs("MultiHeadAttention")
 
 D, H, T_MAX = 20, 4, 9  # with B=2 and T=7 no two sizes are alike, nor is one three, the number of roles
 B, T = 2, 7
+MORE = 5  # heads, each of width 4
 WIDTH = D // H
 # How many parameters there are beside the projection, where the heads cannot be compared with any.
 FEW = {0: "heads_not_registered", 3 * WIDTH**2: "heads_small", 3 * H * WIDTH**2: "heads_small"}
@@ -70,7 +71,7 @@ def test_heads(
     wrong = [row for row in map(mistakes.named, judged.match.mistakes) if row.name in SEPARATE]
     if wrong:
         raise Failed(matching.differs(judged, "MultiHeadAttention"), causes=wrong)
-    for heads in (1, D):
+    for heads in (1, MORE):
         other = judge(student, oracle, heads, rng, expected=judged.names)
         extra = set(other.match.mistakes) - set(judged.match.mistakes) if other.match else {"heads_wrong_number"}
         found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
@@ -79,7 +80,7 @@ def test_heads(
                 f"For H={heads} the output is not that of {heads} separate heads, each of width {D // heads}.",
                 causes=found[:1],
             )
-    notes.say(f"{H} heads are {H}, 1 is 1, and {D} are {D}, each with matrices of its own.")
+    notes.say(f"{H} heads are {H}, 1 is 1, and {MORE} are {MORE}, each with matrices of its own.")
 
 
 def test_simplex(

@@ -23,20 +23,21 @@ def test_composition(
     student: Student, oracle: Oracle, charged: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
     probes = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
-    _, all_used = matching.with_stand_ins(student, "Block", SIZES, probes, TRIAL)
-    if not all_used:
+    probed = matching.around_probes(student, "Block", SIZES, probes, TRIAL)
+    if not probed.used:
         student.release()  # from the linear maps
         try:
             _by_values(student, oracle, rng)
         except Failed:
-            judged = _around_probes(student, oracle, probes, rng)  # a part may be there, and never called
+            probed = matching.around_probes(student, "Block", SIZES, probes, TRIAL)
+            judged = _judge(oracle, probes, probed, rng)  # a part may be there, and never called
             if judged.match is None:
                 raise
         else:
             notes.say("Attention and MLP are no modules of their own in this block; its values are right.")
             return
     else:
-        judged = _around_probes(student, oracle, probes, rng)
+        judged = _judge(oracle, probes, probed, rng)
     charged.update(judged.names)
     matching.decide(judged, "the block", notes)
 
@@ -63,16 +64,14 @@ def test_identity(student: Student, charged: set[str], rng: np.random.Generator,
     notes.say("With both sublayers silent, x passes through unchanged.")
 
 
-def _around_probes(
-    student: Student, oracle: Oracle, probes: dict[str, np.ndarray], rng: np.random.Generator
+def _judge(
+    oracle: Oracle, probes: dict[str, np.ndarray], probed: matching.Probed, rng: np.random.Generator
 ) -> matching.Judged:
     """The comparison of the block with linear maps in place of its attention and its MLP."""
     return matching.against_oracle(
         oracle,
         "block",
-        lambda double: matching.with_stand_ins(
-            student, "Block", SIZES, probes, TRIAL.astype(np.float64 if double else np.float32), double
-        )[0],
+        probed.build,
         [rng.standard_normal((B, T, D))],
         lambda out, x: ladder.tensor(out, x.shape),
         {"d": D},

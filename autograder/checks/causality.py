@@ -194,23 +194,12 @@ def test_simplex(
     student: Student, assignment: Assignment, charged: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
     n = replace(assignment.small, T_max=14)  # no size of another matrix is near the number of places
-    weights = ladder.random_weights(student.build("GPT", n.arguments()), rng)
-    # The same token and the same place everywhere: an average of what all positions hold is the same again. Tokens and
-    # places may share a table.
-    placeless = {
-        name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis)
-        for name, value in weights.items()
-        for axis, rows in enumerate(value.shape)
-        if rows in (n.T_max - 1, n.T_max, n.T_max + 1, n.V + n.T_max)
-        and value.size % (rows * n.d) == 0
-        and n.d in value.shape
-    }
     row = np.full((1, n.T_max), rng.integers(n.V))
     try:
         # In float64, since a norm along an axis where all is alike blows rounding up.
-        repeated, alone = constant(student, n, weights | placeless, row, double=True)
+        repeated, alone = constant(student, n, row, rng, double=True)
     except Raised:
-        repeated, alone = constant(student, n, weights | placeless, row, double=False)
+        repeated, alone = constant(student, n, row, rng, double=False)
     gap = np.abs(repeated - alone).max(-1) / scale(alone)
     if not gap.max() <= CONSTANT:
         causes = matching.known(charged, matching.NO_AVERAGE)
@@ -242,11 +231,22 @@ def gently(
 
 
 def constant(
-    student: Student, n: Dims, weights: dict[str, np.ndarray], row: np.ndarray, double: bool
+    student: Student, n: Dims, row: np.ndarray, rng: np.random.Generator, double: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The logits of a row of equal tokens (T, V), and of one of them alone (1, V)."""
+    """The logits of a row of equal tokens (T, V), and of one of them alone (1, V), where all places are the same."""
     model = student.build("GPT", n.arguments(), double=double)
-    model.push(weights)
+    weights = ladder.random_weights(model, rng)
+    # The same token and the same place everywhere: an average of what all positions hold is the same again. Tokens and
+    # places may share a table.
+    placeless = {
+        name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis)
+        for name, value in weights.items()
+        for axis, rows in enumerate(value.shape)
+        if rows in (n.T_max - 1, n.T_max, n.T_max + 1, n.V + n.T_max)
+        and value.size % (rows * n.d) == 0
+        and n.d in value.shape
+    }
+    model.push(weights | placeless)
     T = row.shape[1]
     return ladder.logits(model(row), (1, T, n.V))[0], ladder.logits(model(row[:, :1]), (1, 1, n.V))[0]
 

@@ -62,7 +62,8 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
             return Claims(said, said, steady=steady)
         twin = student.witness.build("GPT", n.arguments(), seed=1)
         twin.push(weights)
-        gap = float(np.abs(_mean(twin, idx, n)[0] - after).max())
+        again = _logits(twin, idx, n) if steady else _mean(twin, idx, n)[0]
+        gap = float(np.abs(again - after).max())
         noise = SURE * math.sqrt(max(variance.max(), more.max()))
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
             said = f"With the same values in all parameters, a GPT from another seed differs by {gap:.2g}."
@@ -186,7 +187,8 @@ def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> 
 def _with(model: Module, values: Mapping[str, np.ndarray], idx: np.ndarray, dims: Dims) -> np.ndarray | None:
     """The logits once ``values`` are set; None where there are none."""
     try:
-        model.push(values)
+        if values:
+            model.push(values)
         return _logits(model, idx, dims)
     except (Failed, StudentError):
         return None

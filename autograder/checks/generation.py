@@ -225,29 +225,32 @@ def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) 
 
     Drawn rightly, the likelihood ratio of any one alternative exceeds 1e9 with a probability of at most 1e-9 (Markov).
     """
-    ratios, surprise = (dict.fromkeys(ALTERNATIVES, 0.0) for _ in range(2))
+    past = np.arange(start, tokens.shape[1]) > n.T_max
     # Only past T_max may the first tokens have been taken for the last; before, generate itself may never ask so much.
-    past = tokens.shape[1] > n.T_max + 1
-    from_first = forward(tokens[:, : n.T_max])[:, -1] if past else None
-    alike = 0.0  # log probability that independent rows draw the same tokens throughout
-    positions = range(start, tokens.shape[1])
-    contexts = [tokens[:, max(0, position - n.T_max) : position] for position in positions]
-    for position, places in zip(positions, along(forward, contexts), strict=True):
-        right = places[:, -1]
-        others = {
-            "blindly": np.full_like(right, 1 / n.V),
-            "from the logits at the first position": places[:, 0],
-            "from the logits at the second position": places[:, min(1, places.shape[1] - 1)],
-            "from the logits before the last": places[:, max(-2, -places.shape[1])],
-            "from the logits of another row": np.roll(right, 1, 0),
-            "from the first tokens": from_first if from_first is not None and position > n.T_max else right,
-        }
-        drawn = tokens[:, position]
-        for name, wrong in others.items():
-            ratios[name] += float((_log(wrong, drawn) - _log(right, drawn)).sum())
-            logs = np.log(np.maximum(wrong, 1e-300))
-            surprise[name] += float((wrong * logs).sum() - _log(wrong, drawn).sum())
-        alike += math.log(right.prod(0).sum() + 1e-300)
+    from_first = forward(tokens[:, : n.T_max])[:, -1] if past.any() else 1.0
+    contexts = [tokens[:, max(0, position - n.T_max) : position] for position in range(start, tokens.shape[1])]
+    places = list(along(forward, contexts))
+
+    def at(first: int) -> np.ndarray:
+        """(positions, B, V): what follows from the place with that number, or else from the nearest."""
+        return np.stack([p[:, min(max(first, -p.shape[1]), p.shape[1] - 1)] for p in places])
+
+    right, drawn = at(-1), tokens[:, start:].T
+    alternatives = {
+        "blindly": np.full_like(right, 1 / n.V),
+        "from the logits at the first position": at(0),
+        "from the logits at the second position": at(1),
+        "from the logits before the last": at(-2),
+        "from the logits of another row": np.roll(right, 1, 1),
+        "from the first tokens": np.where(past[:, None, None], from_first, right),
+    }
+    likely = _log(right, drawn)
+    ratios, surprise = {}, {}
+    for name, wrong in alternatives.items():
+        ratios[name] = float((_log(wrong, drawn) - likely).sum())
+        surprise[name] = float((wrong * np.log(np.maximum(wrong, 1e-300))).sum() - _log(wrong, drawn).sum())
+    # The log probability that independent rows draw the same tokens throughout.
+    alike = float(np.log(right.prod(1).sum(-1) + 1e-300).sum())
     if len(tokens) > 1 and alike < -UNLIKELY and (tokens[1:, start:] == tokens[:1, start:]).all():
         raise Failed(
             f"All {len(tokens)} rows got the same new tokens {when}, although their prompts differ.",
@@ -280,7 +283,8 @@ def along(forward: Forward, contexts: list[np.ndarray]) -> Iterator[np.ndarray]:
 
 
 def _log(p: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    return np.asarray(np.log(np.maximum(np.take_along_axis(p, drawn[:, None], -1)[:, 0], 1e-300)))
+    """(..., V), (...) -> (...): the log probability of each token that was drawn."""
+    return np.asarray(np.log(np.maximum(np.take_along_axis(p, drawn[..., None], -1)[..., 0], 1e-300)))
 
 
 def probabilities(model: Module, n: Dims, context: np.ndarray, seed: int = 0) -> np.ndarray:

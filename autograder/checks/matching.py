@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -248,6 +248,37 @@ def _unknown(judged: Judged, what: str) -> tuple[str, str]:
         f"{facts} But {off}, {where}.",
         "It is none of the known mistakes: compare each step of forward with the docstring.",
     )
+
+
+class Probed(NamedTuple):
+    """A class with stand-ins, whether all of these are used, and how ``against_oracle`` builds it: this one first."""
+
+    module: Module
+    used: bool
+    build: Callable[[bool], Module]
+
+
+def around_probes(
+    student: Student,
+    name: str,
+    sizes: Mapping[str, int],
+    probes: Mapping[str, np.ndarray],
+    trial: np.ndarray,
+) -> Probed:
+    """The class ``name`` with stand-ins, in float64, or, where that does not go, in float32."""
+
+    def build(double: bool) -> tuple[Module, bool]:
+        x = trial if trial.dtype == np.int64 else trial.astype(np.float64 if double else np.float32)
+        return with_stand_ins(student, name, sizes, probes, x, double)
+
+    double = True
+    try:
+        module, used = build(double)
+    except Raised:
+        double = False
+        module, used = build(double)
+    ready = {double: module}
+    return Probed(module, used, lambda double: ready.pop(double, None) or build(double)[0])
 
 
 def with_stand_ins(

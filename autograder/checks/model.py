@@ -35,10 +35,8 @@ def judged(
 ) -> matching.Judged | None:
     """The comparison around the linear map; None where the blocks are no modules of their own."""
     n = replace(assignment.small, L=BLOCKS)
-    module, used = matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
-    if not used:
-        return None
-    return _around_probe(student, oracle, n, probe, module, shared_rng)
+    probed = matching.around_probes(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    return _judge(oracle, n, probe, probed, shared_rng) if probed.used else None
 
 
 @pytest.fixture(scope="module")
@@ -64,8 +62,8 @@ def test_composition(
         found = judged or _without_blocks(student, oracle, assignment, rng)
     except Failed:
         n = replace(assignment.small, L=BLOCKS)
-        module, _ = matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
-        found = _around_probe(student, oracle, n, probe, module, rng)  # the blocks may be there, and never called
+        probed = matching.around_probes(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+        found = _judge(oracle, n, probe, probed, rng)  # the blocks may be there, and never called
         if found.match is None:
             raise
     charged.update(found.names)
@@ -87,7 +85,7 @@ def test_gradients(
         judged: matching.Judged | None = request.getfixturevalue("judged")
     except (Failed, StudentError):
         judged = None  # what is wrong with the outputs costs in its own check
-    n = replace(assignment.small, L=BLOCKS)
+    n = replace(assignment.small, L=1)  # what is around the blocks does not depend on their number
     idx, targets = rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (B, T))
     module, _ = matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
     own = {name: w.astype(np.float32) for name, w in matching.own_weights(module, rng).items()}
@@ -120,13 +118,15 @@ def test_gradients(
 
 
 def test_loss(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
-    n = replace(assignment.small, L=1)
-    square = replace(n, T_max=n.V)  # T equal to V: there some wrong flattenings raise nothing
-    flat = False
-    for dims, batch, length in ((n, B, T), (n, 1, 1), (square, 3, n.V)):
-        # Around a linear map: what is wrong inside the blocks does not make a right loss wrong.
-        flat = _loss_is_right(student, dims, batch, length, rng) or flat
-    if flat:
+    n = replace(assignment.small, L=1, T_max=assignment.small.V)
+    # Around a linear map: what is wrong inside the blocks does not make a right loss wrong.
+    probe = np.asarray(rng.standard_normal((n.d, n.d)) / np.sqrt(n.d))
+    model, _ = matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    ladder.affordable(model)
+    model.push({name: value.astype(np.float32) for name, value in matching.own_weights(model, rng).items()})
+    # With T equal to V some wrong flattenings raise nothing.
+    flat = [_loss_is_right(model, n, batch, length, rng) for batch, length in ((B, T), (1, 1), (3, n.V))]
+    if any(flat):
         raise Partial(
             f"For idx of shape {(B, T)} and targets, the logits have the shape {(B * T, n.V)}, not {(B, T, n.V)}.",
             causes=[mistakes.named("logits_flat")],
@@ -159,15 +159,15 @@ def test_training(student: Student, rng: np.random.Generator, notes: Notes) -> N
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def _around_probe(
-    student: Student, oracle: Oracle, n: Dims, probe: np.ndarray, module: Module, rng: np.random.Generator
+def _judge(
+    oracle: Oracle, n: Dims, probe: np.ndarray, probed: matching.Probed, rng: np.random.Generator
 ) -> matching.Judged:
-    """The comparison of the model with a linear map in place of each block; ``module`` is one that has them."""
-    held = {found[0] for p in module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
+    """The comparison of the model with a linear map in place of each block."""
+    held = {found[0] for p in probed.module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
     return matching.against_oracle(
         oracle,
         "model",
-        lambda double: matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL, double)[0],
+        probed.build,
         [rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (1, n.T_max))],
         lambda out, idx: ladder.logits(out, (*idx.shape, n.V)),
         n.arguments() | {"blocks": len(held)},  # by their numbers in the names; 0 where there are none
@@ -206,12 +206,8 @@ def _without_blocks(
     return matching.Judged(comparison, module, own, "model", n.arguments())
 
 
-def _loss_is_right(student: Student, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:
+def _loss_is_right(model: Module, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:
     """Raise Failed where the loss is not that of the returned logits; whether these come flattened."""
-    probe = np.asarray(rng.standard_normal((dims.d, dims.d)) / np.sqrt(dims.d))
-    model, _ = matching.with_stand_ins(student, "GPT", dims.arguments(), {"Block": probe}, TRIAL)
-    ladder.affordable(model)
-    model.push({name: value.astype(np.float32) for name, value in matching.own_weights(model, rng).items()})
     idx, targets = rng.integers(0, dims.V, (batch, length)), rng.integers(0, dims.V, (batch, length))
     shape = (batch, length, dims.V)
     plain = ladder.logits(model(idx), shape)

@@ -102,6 +102,7 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
     root = tree(value, 0)
     described = [{"dtype": CODES[a.dtype], "shape": list(a.shape)} for a in arrays]
     header = json.dumps({"value": root, "arrays": described}).encode()
+    header += b" " * (-len(header) % 8)  # so that the arrays are aligned where both are received together
     size = sum(a.nbytes for a in arrays)
     if len(header) > MAX_HEADER or size > MAX_BODY or len(arrays) > MAX_ARRAYS:
         raise WireError(f"the value is too large to send ({len(header) + size:,} bytes)")
@@ -116,10 +117,10 @@ def lengths(prefix: Buffer) -> tuple[int, int]:
     return header, body
 
 
-def decode(header: Buffer, body: Buffer, copy: bool = True) -> Any:
+def decode(header: Buffer, body: Buffer) -> Any:
     """The value of a frame. Raises WireError for anything that ``encode`` would not have written.
 
-    Its arrays are copies, or else, where that can be, views of ``body``, which they keep alive.
+    Where they are aligned, its arrays are views of ``body``, which they keep alive; else copies.
     """
     try:
         document = json.loads(str(header, "utf-8"))
@@ -127,7 +128,7 @@ def decode(header: Buffer, body: Buffer, copy: bool = True) -> Any:
         raise WireError(f"the header is not JSON: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("arrays"), list) or "value" not in document:
         raise WireError("the header does not describe a value")
-    arrays = _arrays(document["arrays"], body, copy)
+    arrays = _arrays(document["arrays"], body)
 
     def tree(node: Any, depth: int) -> Any:
         if depth > 2 * MAX_DEPTH:
@@ -164,7 +165,7 @@ def _pair(item: Any, tree: Callable[[Any], Any]) -> tuple[Any, Any]:
     return key, tree(item[1])
 
 
-def _arrays(described: list[Any], body: Buffer, copy: bool) -> list[np.ndarray]:
+def _arrays(described: list[Any], body: Buffer) -> list[np.ndarray]:
     if len(described) > MAX_ARRAYS:
         raise WireError(f"{len(described):,} arrays in one frame")
     arrays, offset = [], 0
@@ -181,7 +182,7 @@ def _arrays(described: list[Any], body: Buffer, copy: bool) -> list[np.ndarray]:
             raise WireError("the body is shorter than its arrays")
         try:
             array = np.frombuffer(body, dtype, math.prod(shape), offset).reshape(shape)
-            arrays.append(array.copy() if copy or not array.flags.behaved else array)
+            arrays.append(array if array.flags.behaved else array.copy())
         except ValueError:  # no entries, but sizes that no array can have
             raise WireError("an array has an impossible size") from None
         offset += size
@@ -232,7 +233,7 @@ class Incoming:
 def read(fd: int) -> Any:
     """The next value from ``fd``. Raises EOFError when the other side is gone."""
     header, body = lengths(_exactly(fd, PREFIX.size))
-    return decode(_exactly(fd, header), _exactly(fd, body), copy=False)
+    return decode(_exactly(fd, header), _exactly(fd, body))
 
 
 def write(fd: int, frame: bytes) -> None:
