@@ -63,6 +63,7 @@ class Server:
             confine.undumpable()  # and so is what is forked from here
         gc.collect()
         gc.freeze()  # the forks then copy no page just because the collector touched it
+        gc.set_threshold(20_000)  # objects; at 700 each submission would be looked through dozens of times
         wire.write(fd, wire.encode(facts | {"threads": _threads()}))
 
     def serve(self) -> NoReturn:
