@@ -274,10 +274,13 @@ def _let_go() -> None:
     What was there after the first one, nearly all of it code, is set aside: a collection looks at the rest alone, which
     takes less than 1 ms.
     """
-    if gc.get_freeze_count():
-        gc.collect()
-    else:
-        gc.freeze()
+    _set_aside()
+    gc.collect()
+
+
+@functools.cache
+def _set_aside() -> None:
+    gc.freeze()
 
 
 @functools.cache
