@@ -52,7 +52,7 @@ OPERATIONS = {
     "train": ["model"],
     "trace": ["shapes"],
     "spy": ["generation"],
-    "probed": ["block"],
+    "trial": ["block"],
     "stand_in": ["block"],
     "stand_in_children": ["block"],
     "accepts": ["bonus"],

@@ -18,7 +18,8 @@ from autograder.oracle.handle import Oracle
 from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.errors import Raised, StudentError
-from autograder.sandbox.student import Module, Student
+from autograder.sandbox.module import Module
+from autograder.sandbox.student import Student
 
 pytestmark = pytest.mark.needs("MultiHeadAttention")
 

@@ -15,7 +15,8 @@ from autograder.assignment import Assignment, Dims
 from autograder.checks import ladder, matching
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.errors import Raised, StudentError
-from autograder.sandbox.student import Module, Student
+from autograder.sandbox.module import Module
+from autograder.sandbox.student import Student
 
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 

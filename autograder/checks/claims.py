@@ -16,7 +16,8 @@ from autograder.oracle import align
 from autograder.outcome import Failed
 from autograder.sandbox.answers import Parameter
 from autograder.sandbox.errors import StudentError
-from autograder.sandbox.student import Module, Student
+from autograder.sandbox.module import Module
+from autograder.sandbox.student import Student
 
 SHORT = (2, 7)  # tokens that show most weights; the tables of tokens and positions need more
 DRAWN = 32  # forward passes that a mean is taken over

@@ -19,7 +19,8 @@ from autograder.oracle import mistakes
 from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes, Partial
 from autograder.sandbox.errors import StudentError
-from autograder.sandbox.student import Module, Student
+from autograder.sandbox.module import Module
+from autograder.sandbox.student import Student
 
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 

@@ -11,7 +11,7 @@ import numpy as np
 from autograder.oracle import mistakes
 from autograder.outcome import Failed
 from autograder.sandbox.errors import StudentError
-from autograder.sandbox.student import Module
+from autograder.sandbox.module import Module
 from autograder.sandbox.wire import MAX_ARRAYS, Opaque
 
 MOVES = 1e-6  # what other weights move an output by, at least

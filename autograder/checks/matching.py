@@ -15,7 +15,8 @@ from autograder.oracle import mistakes
 from autograder.oracle.handle import Comparison, Match, Oracle
 from autograder.outcome import Failed, Notes, Partial
 from autograder.sandbox.errors import Absent, Raised, StudentError
-from autograder.sandbox.student import Module, Student
+from autograder.sandbox.module import Module
+from autograder.sandbox.student import Student
 
 # Of the largest entry. Float64 comes first; where it fits nothing, float32 decides: honest code may make a constant in
 # float32, and a mask may drown the scores only there. The subtlest mistakes are off by 1e-3.
@@ -302,13 +303,12 @@ def with_stand_ins(
             raise
         student.stand_in(probes, list(probes))
         module = student.build(name, sizes, double=double, apart=True)
-    module(trial)
-    unused = [part for part, calls in student.probed().items() if not calls]
+    calls = module.trial(trial)
+    unused = [part for part in probes if not calls.get(part)]
     inside = [module.stand_in(part, probes[part], sizes["d"], sizes.get("L", 1)) for part in unused]
     if unused and all(inside):
-        module(trial)
-        calls = student.probed()
-        unused = [part for part in unused if not calls[part]]
+        calls = module.trial(trial)
+        unused = [part for part in unused if not calls.get(part)]
     return module, not unused
 
 

@@ -14,7 +14,8 @@ from autograder.oracle import ledger, mistakes
 from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes, Partial
 from autograder.sandbox.errors import StudentError
-from autograder.sandbox.student import Module, Student
+from autograder.sandbox.module import Module
+from autograder.sandbox.student import Student
 
 TIED = "your unembedding shares its weights with the token embedding, which is the optional exercise"
 

@@ -105,7 +105,7 @@ class Oracle:
         process = self._zygote.oracle()
         before = process.cpu
         try:
-            return process.call(operation, arguments, CPU, 10 * CPU)
+            return process.call([(operation, arguments)], CPU, 10 * CPU)
         except KeyboardInterrupt:
             process.close()  # or its answer would come to the next question
             raise

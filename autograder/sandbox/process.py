@@ -30,6 +30,9 @@ ANSWER = 60.0  # s for the zygote to fork or to reap, which takes milliseconds o
 START = 120.0  # s for importing torch on a slow disk
 
 
+Operation = tuple[str, dict[str, Any]]  # its name and its arguments
+
+
 class SandboxError(Exception):
     """The grader's own machinery failed: never the student's fault."""
 
@@ -214,12 +217,15 @@ class Process:
         except OSError:
             return 0.0
 
-    def call(self, operation: str, arguments: dict[str, Any], cpu: float, wall: float) -> Any:
-        """The value of ``operation``. Raises TimedOut or Died, after which the process is gone, or RaisedRemotely."""
+    def call(self, operations: Sequence[Operation], cpu: float, wall: float) -> Any:
+        """Have ``operations`` done in their order; the value of the last.
+
+        Raises TimedOut or Died, after which the process is gone, or RaisedRemotely: what came after is not done then.
+        """
         if not self._alive:
             raise Died("its process has already ended")
         nonce = secrets.token_hex(8)
-        answer = self._exchange(wire.encode((nonce, operation, arguments)), cpu, wall)
+        answer = self._exchange(wire.encode((nonce, operations)), cpu, wall)
         echo = answer.get("nonce") if isinstance(answer, dict) else None
         if not isinstance(echo, str) or echo != nonce:
             self._fail("it answered something that was not asked")

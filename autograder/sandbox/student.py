@@ -15,13 +15,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from autograder.sandbox import MAIN, NOTEBOOK, answers
-from autograder.sandbox.answers import LeftOut, Parameter, Place
+from autograder.sandbox.answers import LeftOut, Place
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
-from autograder.sandbox.process import Died, Process, RaisedRemotely, Remote, TimedOut, Zygote
+from autograder.sandbox.module import Module, shown
+from autograder.sandbox.process import Died, Operation, Process, RaisedRemotely, Remote, TimedOut, Zygote
 from autograder.sandbox.wire import WireError, clean
 
 Answer = TypeVar("Answer")
-CALLED = {"__call__": "forward"}
 ALSO_WANTED = ("generate",)  # may be a function of the file instead of a method
 
 
@@ -53,6 +53,7 @@ class Student:
         self._shared: dict[tuple[str, tuple[int, ...]], Module] = {}
         self._witness: Student | None = None
         self._loaded: set[str] = set()
+        self._queued: list[Operation] = []  # what has no answer, and goes with the next call
         self._changed = False  # whether stand-ins are in force
 
     # --- what checks use --------------------------------------------------------------------------------------------
@@ -110,7 +111,7 @@ class Student:
         number = self._objects
         sizes = ", ".join(f"{key}={value}" for key, value in arguments.items())
         given = {"number": number, "module": "gpt", "name": name, "arguments": dict(arguments), "seed": seed}
-        parameters, methods, is_module = self._call(
+        parameters, methods, is_module = self.call(
             f"{name}({sizes})" + (" by itself" if apart else ""),
             f"{name}.__init__",
             "build",
@@ -132,7 +133,7 @@ class Student:
     def accepts(self, name: str, argument: str) -> bool:
         """Whether the constructor of a class of gpt.py has a parameter of that name."""
         self.require(name, "gpt")
-        return self._call(name, name, "accepts", {"module": "gpt", "name": name, "argument": argument}, bool)
+        return self.call(name, name, "accepts", {"module": "gpt", "name": name, "argument": argument}, bool)
 
     def stand_in(self, probes: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
         """Until ``release``, in this handle's process, the classes in ``probes`` compute x @ matrix.
@@ -142,20 +143,16 @@ class Student:
         self._load("gpt")
         self._changed = True
         given = {"module": "gpt", "names": dict(probes), "replace": list(replace)}
-        self._call(" and ".join(probes), "stand-in", "stand_in", given)
-
-    def probed(self) -> dict[str, int]:
-        """How often each stand-in was called since something was built, or since the last time."""
-        return self._call("stand-ins", "stand-in", "probed", {}, answers.counts)
+        self.queue("stand_in", given)
 
     def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
         """What a function of a file returns; a ``Module`` among the arguments stands for the object itself."""
         module = self._module(module)
         self.require(name, module)
         given = [("object", a.number) if isinstance(a, Module) else a for a in arguments]
-        shown = ", ".join(_shown(a) for a in arguments)
-        return self._call(
-            f"{name}({shown})", name, "function", {"module": module, "name": name, "arguments": given, "seed": seed}
+        given_as = ", ".join(map(shown, arguments))
+        return self.call(
+            f"{name}({given_as})", name, "function", {"module": module, "name": name, "arguments": given, "seed": seed}
         )
 
     # --- what the suite uses ----------------------------------------------------------------------------------------
@@ -174,6 +171,11 @@ class Student:
         """The file of a module, in a sentence."""
         file = self._file(self._module(module))
         return "the notebook" if file == NOTEBOOK else file
+
+    @property
+    def process(self) -> Process | None:
+        """The one that there is."""
+        return self._process
 
     @property
     def cpu(self) -> float:
@@ -210,7 +212,7 @@ class Student:
             self._shared.clear()
         kept = [module.number for module in self._shared.values()]
         try:
-            self._call("what was built", "forget", "forget", {"but": kept})
+            self.call("what was built", "forget", "forget", {"but": kept})
             self._released, self._changed = self._objects, False
         except StudentError:
             self.close()
@@ -226,38 +228,12 @@ class Student:
             self._process = None
             self._loaded.clear()
             self._shared.clear()
+            self._queued.clear()
             self._changed = False
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- what modules use ---------------------------------------------------------------------------------------------
 
-    def _module(self, module: str) -> str:
-        """The module that holds what belongs into ``module``: a notebook holds all that has no file of its own."""
-        return MAIN if f"{module}.py" not in self._files and NOTEBOOK in self._files else module
-
-    def _file(self, module: str) -> str:
-        """The file of a module."""
-        file = f"{module}.py"
-        return NOTEBOOK if module == MAIN and file not in self._files and NOTEBOOK in self._files else file
-
-    def _load(self, module: str) -> None:
-        file = self._file(module)
-        if file not in self._files:
-            raise Absent(file, file, f"there is no {file} in the submission")
-        known = self._record.for_good.get(module)
-        if known is not None:
-            raise known
-        if self._process is not None and module in self._loaded:
-            return
-        try:
-            found = self._call(file, module, "load", {"module": module}, answers.loaded)
-        except StudentError as error:
-            self._record.for_good[module] = error
-            raise
-        self._record.defined[module], self._record.troubles[module], left_out = found
-        self._record.left_out = self._record.left_out or left_out
-        self._loaded.add(module)
-
-    def _call(
+    def call(
         self,
         call: str,
         kind: str,
@@ -281,8 +257,10 @@ class Student:
         cpu = min(limits.again_cpu if kind in record.slow else limits.call_cpu, left)
         process = self._ensure()
         before, started = process.cpu, time.monotonic()
+        operations = [*self._queued, (operation, arguments)]
+        self._queued.clear()
         try:
-            answer = process.call(operation, arguments, cpu, min(cpu * limits.wall_factor, most - record.wall))
+            answer = process.call(operations, cpu, min(cpu * limits.wall_factor, most - record.wall))
         except TimedOut as error:
             record.slow.add(kind)
             record.for_good[call] = OutOfTime(call, f"no result after {error.limit:g} s of {error.clock}")
@@ -303,13 +281,46 @@ class Student:
         except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
             raise Crashed(call, "the Python process sent what is no answer") from None
 
+    def queue(self, operation: str, arguments: dict[str, Any]) -> None:
+        """Have an operation done that has no answer, with the next call and before it."""
+        self._queued.append((operation, arguments))
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _module(self, module: str) -> str:
+        """The module that holds what belongs into ``module``: a notebook holds all that has no file of its own."""
+        return MAIN if f"{module}.py" not in self._files and NOTEBOOK in self._files else module
+
+    def _file(self, module: str) -> str:
+        """The file of a module."""
+        file = f"{module}.py"
+        return NOTEBOOK if module == MAIN and file not in self._files and NOTEBOOK in self._files else file
+
+    def _load(self, module: str) -> None:
+        file = self._file(module)
+        if file not in self._files:
+            raise Absent(file, file, f"there is no {file} in the submission")
+        known = self._record.for_good.get(module)
+        if known is not None:
+            raise known
+        if self._process is not None and module in self._loaded:
+            return
+        try:
+            found = self.call(file, module, "load", {"module": module}, answers.loaded)
+        except StudentError as error:
+            self._record.for_good[module] = error
+            raise
+        self._record.defined[module], self._record.troubles[module], left_out = found
+        self._record.left_out = self._record.left_out or left_out
+        self._loaded.add(module)
+
     def _ensure(self) -> Process:
         if self._process is None:
             self._process = self._zygote.fork("student")
             self._record.held = self._process.held
             files = {name: np.frombuffer(data, np.uint8) for name, data in self._files.items()}
             given = {"files": files, "wanted": [*self._contract, *ALSO_WANTED]}
-            self._process.call("files", given, self._zygote.limits.call_cpu, 60)
+            self._process.call([("files", given)], self._zygote.limits.call_cpu, 60)
             self._record.cpu += self._process.cpu
         return self._process
 
@@ -329,117 +340,3 @@ class Student:
         if "NameError" in remote.kinds and remote.name in self._contract:
             return Absent(remote.name, call, f"{remote.name} is used, but {self.called(MAIN)} does not define it")
         return Raised(call, remote)
-
-
-class Module:
-    """An object built by the student's code. It lives in one process, and is gone when that is."""
-
-    def __init__(
-        self,
-        student: Student,
-        process: Process | None,
-        number: int,
-        name: str,
-        parameters: tuple[Parameter, ...],
-        methods: frozenset[str],
-        is_module: bool,
-    ) -> None:
-        self._student, self._process = student, process
-        self.number, self.name, self.parameters = number, name, parameters
-        self.methods, self.is_module = methods, is_module
-
-    @property
-    def numel(self) -> int:
-        """The number of parameters, each shared one counted once."""
-        return sum(p.size for p in self.parameters)
-
-    def __call__(self, *arguments: Any, seed: int = 0) -> Any:
-        """What the module returns for ``arguments`` (numpy arrays arrive as tensors)."""
-        return self.method("__call__", *arguments, seed=seed)
-
-    def method(self, name: str, *arguments: Any, seed: int = 0) -> Any:
-        """What the method ``name`` returns."""
-        kind = f"{self.name}.{CALLED.get(name, name)}"
-        shown = ", ".join(_shown(a) for a in arguments)
-        self._same_process()
-        return self._student._call(
-            f"{kind}({shown})",
-            kind,
-            "call",
-            {"number": self.number, "method": name, "arguments": list(arguments), "seed": seed},
-        )
-
-    def stand_in(self, name: str, matrix: np.ndarray, d: int, count: int) -> bool:
-        """Let the ``count`` parts inside that have the size of the class ``name`` compute x @ matrix, if so many exist.
-
-        Their parameters then belong to the stand-in.
-        """
-        self._same_process()
-        given = {"number": self.number, "name": name, "matrix": matrix, "d": d, "count": count}
-        found = self._student._call(self.name, "stand-in", "stand_in_children", given, list)
-        paths = tuple(f"{path}." for path in found)
-        self.parameters = tuple(p.held_by(name) if p.name.startswith(paths) else p for p in self.parameters)
-        return bool(paths)
-
-    def gradients(self, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
-        """The gradients of the model's own loss, by parameter; those that get none are not there."""
-        self._same_process()
-        call = f"the gradients of {self.name} for idx of {_shown(idx)}"
-        given = {"number": self.number, "idx": idx, "targets": targets}
-        return self._student._call(call, f"{self.name}.forward", "gradients", given, self._values)
-
-    def train(self, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> list[float]:
-        """The losses, as the model computes them, of up to ``steps`` steps of Adam on one batch."""
-        self._same_process()
-        given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
-        call = f"{steps} steps of training {self.name}"
-        return self._student._call(
-            call, f"{self.name}.forward", "train", given, lambda answer: answers.numbers(answer[:steps], float)
-        )
-
-    def trace(self, idx: np.ndarray) -> dict[str, Any]:
-        """What the model returns for ``idx``, and the shapes that hooks see come out of its Blocks."""
-        self._same_process()
-        call = f"{self.name}.forward({_shown(idx)})"
-        return self._student._call(
-            call, f"{self.name}.forward", "trace", {"number": self.number, "idx": idx}, answers.traced
-        )
-
-    def inputs_during(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
-        """What the model is given, call by call, while its method ``name``, or else the function of gpt.py, runs."""
-        self._same_process()
-        where = "" if name in self.methods else "gpt"
-        given = {"number": self.number, "module": where, "function": name, "arguments": list(arguments), "seed": seed}
-        seen = self._student._call(f"{self.name}.{name} under watch", f"{self.name}.{name}", "spy", given, list)
-        return [idx for idx in seen if isinstance(idx, np.ndarray) and idx.ndim]
-
-    def push(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Copy ``weights`` into the parameters of these names."""
-        self._same_process()
-        self._student._call(
-            f"{self.name} parameters", self.name, "push", {"number": self.number, "weights": dict(weights)}
-        )
-
-    def pull(self) -> dict[str, np.ndarray]:
-        """The values of all parameters, as the module claims them."""
-        self._same_process()
-        call = f"{self.name} parameters"
-        return self._student._call(call, self.name, "pull", {"number": self.number}, self._values)
-
-    def _values(self, answer: Any) -> dict[str, np.ndarray]:
-        """What came for the parameters, which has their shapes."""
-        shapes = {p.name: p.shape for p in self.parameters}
-        values = {str(name): value for name, value in answer.items()}
-        if any(shapes.get(name) != value.shape for name, value in values.items()):
-            raise ValueError("not the shapes of the parameters")
-        return values
-
-    def _same_process(self) -> None:
-        if self._process is not self._student._process:
-            raise Crashed(self.name, f"the Python process died in an earlier call, and the {self.name} with it")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"shape {tuple(value.shape)}"
-    return value.name if isinstance(value, Module) else repr(value)
