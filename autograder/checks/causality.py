@@ -57,11 +57,16 @@ def weights(model: Module, shared_rng: np.random.Generator) -> dict[str, np.ndar
 
 
 @pytest.fixture(scope="module")
-def before(student: Student, assignment: Assignment, weights: dict[str, np.ndarray], tokens: np.ndarray) -> np.ndarray:
-    """The logits from a process that is never given anything else of these checks."""
+def witness(student: Student, assignment: Assignment, weights: dict[str, np.ndarray]) -> Module:
+    """The model under ``weights`` in a process that is never given any tokens of these checks but ``tokens``."""
     model = student.witness.shared("GPT", assignment.course.arguments())
     model.push(weights)
-    return ladder.logits(model(tokens), (*tokens.shape, assignment.course.V))
+    return model
+
+
+@pytest.fixture(scope="module")
+def before(witness: Module, assignment: Assignment, tokens: np.ndarray) -> np.ndarray:
+    return ladder.logits(witness(tokens), (*tokens.shape, assignment.course.V))
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +99,9 @@ def rows_mix(before: np.ndarray, after: np.ndarray) -> float:
 
 @pytest.fixture(scope="module")
 def sides(
-    student: Student,
+    witness: Module,
     assignment: Assignment,
     pushed: Module,
-    weights: dict[str, np.ndarray],
     tokens: np.ndarray,
     starts: tuple[int, ...],
     before: np.ndarray,
@@ -112,10 +116,7 @@ def sides(
     if rows_mix <= TOLERANCE * scale(before):
         return Sides(before[CHANGED], after[CHANGED], starts)
     rows = tokens[CHANGED]
-    first = np.concatenate([logits_in_fresh_process(student, n, weights, row[None]) for row in rows])
-    changed = changed_from(rows, starts, n.V)
-    second = np.concatenate([ladder.logits(pushed(row[None]), (1, n.T_max, n.V)) for row in changed])
-    return Sides(first, second, starts)
+    return Sides(row_by_row(witness, rows, n), row_by_row(pushed, changed_from(rows, starts, n.V), n), starts)
 
 
 def test_full_model(
@@ -221,13 +222,17 @@ def gently(
     Each row changes while the others stay, so that no other row can be what moves it.
     """
     small = {name: value * np.float32(GENTLE) if value.ndim > 1 else value for name, value in weights.items()}
-    before = logits_in_fresh_process(student, n, small, tokens)
+    witness, model = (side.shared("GPT", n.arguments()) for side in (student.witness, student))
+    for side in (witness, model):
+        side.push(small)
+    shape = (*tokens.shape, n.V)
+    before = ladder.logits(witness(tokens), shape)
     after = before.copy()
     other_rows = changed_from(tokens, starts, n.V)
     for row in range(len(tokens)):
         changed = tokens.copy()
         changed[row] = other_rows[row]
-        after[row] = logits_in_fresh_process(student, n, small, changed)[row]
+        after[row] = ladder.logits(model(changed), shape)[row]
     return Sides(before, after, starts)
 
 
@@ -265,14 +270,9 @@ def scale(logits: np.ndarray) -> float:
     return max(1.0, float(np.abs(wide).max()))
 
 
-def logits_in_fresh_process(
-    student: Student, dims: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray
-) -> np.ndarray:
-    """The logits for ``tokens``, from a process that has seen nothing else."""
-    with student.fresh() as fresh:
-        model = fresh.build("GPT", dims.arguments())
-        model.push(weights)
-        return ladder.logits(model(tokens), (*tokens.shape, dims.V))
+def row_by_row(model: Module, rows: np.ndarray, n: Dims) -> np.ndarray:
+    """(B, T) -> (B, T, V): the logits of each row in a batch of its own."""
+    return np.concatenate([ladder.logits(model(row[None]), (1, len(row), n.V)) for row in rows])
 
 
 def influence(model: Module, row: np.ndarray, V: int) -> np.ndarray:

@@ -14,6 +14,7 @@ matrices), not as nn.Linear keeps them:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 
@@ -76,13 +77,20 @@ AXES = {"": -1, "queries": -2, "heads": 1, "batch": 0}
 
 def projected(x: Tensor, w: Weights, name: str, how: How) -> Tensor:
     """(B, T, d) -> (B, H, T, d_head): queries, keys or values of all heads."""
-    return moved(torch.einsum("btd,hdk->bthk", x, w[name]) + w.get(f"{name}.bias", ZERO), how)
+    made = x[:, None] @ w[name]
+    bias = w.get(f"{name}.bias")  # (H, d_head)
+    return split(made if bias is None else made + bias[:, None], how)
 
 
-def moved(made: Tensor, how: How) -> Tensor:
-    """(B, T, H, d_head) -> (B, H, T, d_head)."""
-    B, T, H, d_head = made.shape
-    return made.reshape(B, H, T, d_head) if how.get("split") == "by view" else made.transpose(1, 2)
+def split(made: Tensor, how: How) -> Tensor:
+    """(B, H, T, d_head), or what a view of (B, T, H, d_head) takes for it."""
+    return made.transpose(1, 2).reshape(made.shape) if how.get("split") == "by view" else made
+
+
+@functools.cache
+def hidden_from(way: str, T: int) -> Tensor:
+    """(T, T): where row t must not look at column s."""
+    return FUTURES.get(way, FUTURES[""])(torch.arange(T)[:, None], torch.arange(T)[None, :])
 
 
 def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
@@ -90,12 +98,12 @@ def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     T, d = x.shape[1:]
     q, k = projected(x, w, f"{at}.q", how), projected(x, w, f"{at}.{how.get('key', 'k')}", how)
     H, d_head = q.shape[1], q.shape[-1]
-    scores = torch.einsum("bhtk,bhsk->bhts", q, k) * SCALES[how.get("scale", "")](d, H, d_head, T)  # (B, H, T, T)
+    scores = q @ k.mT * SCALES[how.get("scale", "")](d, H, d_head, T)  # (B, H, T, T)
     way, softmax = how.get("mask", ""), how.get("softmax", "")
     axis = AXES.get(softmax, -1)
     # On another axis whole columns are masked: what students then see come from a finite fill.
     fill = -math.inf if axis in (-1, -2) and way not in EMPTY else -1e9
-    future = FUTURES.get(way, FUTURES[""])(torch.arange(T)[:, None], torch.arange(T)[None, :])  # (T, T)
+    future = hidden_from(way, T)
     if softmax == "none":
         return scores.masked_fill(future, 0.0)
     if way in ("none", "after"):
@@ -117,7 +125,7 @@ def attention(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
     way = how.get("value", "v" if f"{at}.v" in w else "input")
     if way == "input":
         H, width, _ = w[f"{at}.o"].shape  # each head gets its share of x, or all of it
-        value = moved(x.reshape(*x.shape[:2], -1, width).expand(-1, -1, H, -1), how)
+        value = split(x.reshape(*x.shape[:2], -1, width).expand(-1, -1, H, -1).transpose(1, 2), how)
     else:
         value = projected(x, w, f"{at}.{way}", how)
     rows = attention_rows(x, w, at, how)
