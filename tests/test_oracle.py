@@ -16,7 +16,7 @@ from torch import Tensor
 
 from autograder.assignment import ASSIGNMENT, Dims
 from autograder.oracle import gpt as oracle
-from autograder.oracle import ledger
+from autograder.oracle import ledger, search
 from autograder.oracle.handle import Oracle
 from autograder.sandbox.process import SandboxError, Zygote
 from tests.conftest import ROOT
@@ -151,6 +151,32 @@ def test_one_oracle_serves_all_submissions_and_another_takes_the_place_of_a_dead
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("eps", "pairs"), [(1e-6, False), (0.3, True)])
+def test_what_rounding_explains_is_not_searched_for_among_two_mistakes(eps: float, pairs: bool) -> None:
+    d, probe = 24, torch.randn(24, 24, dtype=torch.float64, generator=torch.manual_seed(1))
+    gain, bias = (torch.randn(2, d, dtype=torch.float64) for _ in range(2))
+    w = {f"b.ln{i + 1}.{name}": value[i] for i in (0, 1) for name, value in (("gain", gain), ("bias", bias))}
+
+    def norm(x: Tensor) -> Tensor:
+        return (x - x.mean(-1, keepdim=True)) / (x.std(-1, correction=0, keepdim=True) + eps)
+
+    x = torch.randn(2, 7, d, dtype=torch.float64)
+    between = x + (gain[0] * norm(x) + bias[0]) @ probe
+    y = between + (gain[1] * norm(between) + bias[1]) @ probe
+    question = search.Question(
+        shapes=[(name, (d,)) for name in w],
+        flat=torch.cat([*w.values(), torch.tensor([0.0, 1.0], dtype=torch.float64)]),
+        cases=[(x, y)],
+        sizes={"d": d},
+        probes={"attention": probe, "mlp": probe},
+        tolerance=1e-9,
+    )
+    found, nearest = search.explain("block", question)
+    assert not found
+    assert nearest is not None
+    assert (question.tried[0] > 2500) == pairs  # 24 readings, each with fifty single mistakes or a thousand pairs
 
 
 @pytest.mark.parametrize("dims", SIZES, ids=str)

@@ -51,6 +51,28 @@ def test_a_module_is_built_filled_called_and_read(hand_in: Hand) -> None:
     assert np.array_equal(block(np.ones((1, 3), np.float32)), [[3.0, 12.0]])
 
 
+def test_what_is_pushed_is_there_at_the_next_call_and_fails_there(hand_in: Hand) -> None:
+    student = hand_in("""
+        from torch import nn
+        class MLP(nn.Linear):
+            def __init__(self, d): super().__init__(d, d, bias=False)
+        def run(): exit()
+    """)
+    first, second = student.build("MLP", {"d": 1}), student.build("MLP", {"d": 1})
+    x = np.ones((1, 1), np.float32)
+    first.push({"weight": 2 * x})
+    second.push({"weight": 3 * x})
+    second.push({"weight": 4 * x})
+    assert (first(x), second(x)) == (2, 4)
+    second.push({"bias": x})
+    with pytest.raises(Raised, match="KeyError: 'bias'"):
+        first(x)
+    assert first(x) == 2  # what did not go through is not asked for again
+    first.push({"weight": x})
+    student.close()
+    assert student.build("MLP", {"d": 1})(x).shape == (1, 1)  # nor is what was meant for a process that is gone
+
+
 def test_an_exception_comes_back_with_the_students_own_frames_line_and_text(hand_in: Hand) -> None:
     helper = """
         def add(a, b):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -263,6 +264,14 @@ def test_verdicts_are_told_one_by_one_and_an_interruption_ends_the_run(grade: Gr
 
 
 # --- what decides -----------------------------------------------------------------------------------------------------
+
+
+def test_no_objects_of_a_run_stay(zygote: Zygote) -> None:
+    handed_in, counts = submission.read(REFERENCE), []
+    for _ in range(3):
+        suite.grade(handed_in, zygote, ROWS, only="paper")
+        counts.append(len(gc.get_objects()))
+    assert abs(counts[2] - counts[1]) < 200  # a session of pytest alone leaves 2,000, in cycles
 
 
 def test_the_same_submission_gets_the_same_report_whatever_the_environment_holds_for_pytest(
