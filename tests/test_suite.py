@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -221,6 +222,21 @@ def test_a_criterion_alone_gets_what_it_gets_in_a_whole_run(
         for report in (grade(folder), grade(folder, only=criterion))
     )
     assert alone == whole
+
+
+def test_one_unlucky_seed_costs_nothing(grade: Grade, tmp_path: Path) -> None:
+    wide_at_first = """
+        class GPT(GPT):
+            starts = [9.0]
+            def __init__(self, V, T_max, d, H, L):
+                super().__init__(V, T_max, d, H, L)
+                if L == 4 and d == 128 and self.starts:
+                    self.lm_head.weight.data *= self.starts.pop()
+    """
+    report = grade(handed_in(tmp_path, gpt=textwrap.dedent(wide_at_first)), only="initial_loss")
+    window = next(check for check in report.checks if check.id == "initial_loss.window")
+    assert window.status == "passed", window.message
+    assert 4.3 < window.evidence["losses"]["random targets"] < 4.4
 
 
 def test_a_mistake_in_a_check_is_an_error_and_no_grade(grade: Grade, monkeypatch: pytest.MonkeyPatch) -> None:
