@@ -90,7 +90,7 @@ def test_crop(
 ) -> None:
     n = assignment.small
     prompt = rng.integers(0, n.V, (ROWS, n.T_max - 1))
-    tokens = generate(student, model, prompt, n.T_max + 1, n)
+    tokens = generate(student, model, prompt, n.T_max + 2, n)
     judge(forward, n, tokens, prompt.shape[1], f"past T_max={n.T_max}")
     notes.say(f"Past T_max={n.T_max} each new token follows from the last {n.T_max} tokens.")
 
