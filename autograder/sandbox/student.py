@@ -173,11 +173,6 @@ class Student:
         return "the notebook" if file == NOTEBOOK else file
 
     @property
-    def process(self) -> Process | None:
-        """The one that there is."""
-        return self._process
-
-    @property
     def cpu(self) -> float:
         """CPU seconds used by all processes of this submission."""
         return self._record.cpu
@@ -232,6 +227,11 @@ class Student:
             self._changed = False
 
     # --- what modules use ---------------------------------------------------------------------------------------------
+
+    @property
+    def process(self) -> Process | None:
+        """The process that there is now; what was built in an earlier one is gone."""
+        return self._process
 
     def call(
         self,
