@@ -17,6 +17,7 @@ from autograder import rubric, submission, suite
 from autograder.oracle import server
 from autograder.sandbox import worker
 from autograder.sandbox.confine import Limits
+from autograder.sandbox.process import Operation
 from tests.conftest import ROOT
 
 FILES = ("gpt", "paper", "head")
@@ -36,9 +37,9 @@ class Here:
     def cpu(self) -> float:
         return time.process_time() - self._started
 
-    def call(self, operation: str, arguments: dict[str, Any], *_: float) -> Any:
+    def call(self, operations: list[Operation], *_: float) -> Any:
         with self._modules_of_its_own():
-            return numbers(getattr(self._operations, f"do_{operation}")(**arguments))
+            return numbers(worker.perform(self._operations, operations))
 
     @contextlib.contextmanager
     def _modules_of_its_own(self) -> Iterator[None]:

@@ -363,3 +363,9 @@ def test_plain_pytest_without_a_submission_says_what_is_missing() -> None:
         assert done.returncode == pytest.ExitCode.USAGE_ERROR
         assert len(done.stderr.strip().splitlines()) == 1
         assert "submission" in done.stderr or "nowhere" in done.stderr
+
+
+def test_the_same_checks_run_without_any_process_of_their_own() -> None:
+    """What the benchmark holds grading against."""
+    ran = subprocess.run([sys.executable, "-m", "tests.plain"], cwd=ROOT, capture_output=True, text=True)
+    assert ran.stdout == "100 / 100 points\n", ran.stderr
