@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 
 from autograder.sandbox import answers
-from autograder.sandbox.answers import Parameter
+from autograder.sandbox.answers import Answer, Parameter
 from autograder.sandbox.errors import Crashed
 from autograder.sandbox.process import Process
 
-if TYPE_CHECKING:
-    from autograder.sandbox.student import Student
-
 CALLED = {"__call__": "forward"}
+
+
+class Maker(Protocol):
+    """What a module asks of the ``Student`` that built it."""
+
+    @property
+    def process(self) -> Process | None: ...
+
+    def call(
+        self,
+        call: str,
+        kind: str,
+        operation: str,
+        arguments: dict[str, Any],
+        read: Callable[[Any], Answer] = ...,
+    ) -> Answer: ...
+
+    def queue(self, operation: str, arguments: dict[str, Any]) -> None: ...
 
 
 class Module:
@@ -23,7 +38,7 @@ class Module:
 
     def __init__(
         self,
-        student: Student,
+        student: Maker,
         process: Process | None,
         number: int,
         name: str,

@@ -10,18 +10,17 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from autograder.sandbox import MAIN, NOTEBOOK, answers
-from autograder.sandbox.answers import LeftOut, Place
+from autograder.sandbox.answers import Answer, LeftOut, Place
 from autograder.sandbox.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.module import Module, shown
 from autograder.sandbox.process import Died, Operation, Process, RaisedRemotely, Remote, TimedOut, Zygote
 from autograder.sandbox.wire import WireError, clean
 
-Answer = TypeVar("Answer")
 ALSO_WANTED = ("generate",)  # may be a function of the file instead of a method
 
 
