@@ -107,7 +107,7 @@ def test_simplex(
             "" if causes else "Is the softmax over the positions that are looked at, and is nothing changed after it?",
             causes,
         )
-    matrix = read_out(module, judged)
+    matrix = read_out(student, judged)
     if matrix is not None:
         notes.show(attention=[[round(float(w), 4) for w in row] for row in matrix])
     notes.say("Each position reads with weights that sum to 1.")
@@ -232,8 +232,8 @@ def output(out: Any, x: np.ndarray) -> np.ndarray:
     return ladder.tensor(out, x.shape)
 
 
-def read_out(module: Module, judged: matching.Judged) -> np.ndarray | None:
-    """(T, T) attention weights of the first head of ``module``, read from outside; None where nothing tells them apart.
+def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
+    """(T, T) attention weights of the first head, read from outside; None where the weights cannot be told apart.
 
     Values and projection are set so that the output *is* the matrix: position s carries a 1 in feature s, the first
     head's values copy the features, and the projection hands them on.
@@ -252,6 +252,8 @@ def read_out(module: Module, judged: matching.Judged) -> np.ndarray | None:
     for name in ("v.bias", "o.bias"):
         if name in reading:
             flat[reading[name]] = 0.0
+    # A new one: the length is another, and what an earlier call left in a module costs elsewhere.
+    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     places = align.positions(shapes)
     module.push({name: flat[place].astype(np.float32) for name, place in places})
     x = np.random.default_rng(0).standard_normal((1, length, D)).astype(np.float32)
