@@ -288,6 +288,7 @@ def test_no_objects_of_a_run_stay(zygote: Zygote) -> None:
         suite.grade(handed_in, zygote, ROWS, only="paper")
         counts.append(len(gc.get_objects()))
     assert abs(counts[2] - counts[1]) < 200  # a session of pytest alone leaves 2,000, in cycles
+    assert gc.get_freeze_count() == 0  # and what others have here can be collected as ever
 
 
 def test_the_same_submission_gets_the_same_report_whatever_the_environment_holds_for_pytest(
