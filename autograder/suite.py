@@ -201,6 +201,22 @@ class Suite:
         )
 
 
+@contextmanager
+def _nothing_stays() -> Iterator[None]:
+    """Collect what a session of pytest leaves in cycles, before it adds up from one submission to the next.
+
+    What is there before is set aside meanwhile, since looking through it takes 15 ms, and is then as it was: this may
+    be a process of somebody else, such as a notebook.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.collect()
+        gc.unfreeze()
+
+
+@_nothing_stays()
 def grade(
     submission: Submission,
     zygote: Zygote,
@@ -220,8 +236,7 @@ def grade(
     suite = Suite(submission, zygote, rubric, secret, on_verdict, only)
     facts = zygote.ready()
     try:
-        # A student's numbers may be any.
-        with _nothing_stays(), _without_options(), np.errstate(all="ignore"):
+        with _without_options(), np.errstate(all="ignore"):  # a student's numbers may be any
             code = pytest.main([*OPTIONS, str(CHECKS)], plugins=[suite])
         if code == pytest.ExitCode.INTERRUPTED and not suite.trouble:
             raise KeyboardInterrupt
@@ -270,21 +285,6 @@ def grade(
         output=suite.student.output,
         timing=reports.Timing(wall=time.perf_counter() - started, cpu=suite.student.cpu, checks=suite.cpu),
     )
-
-
-@contextmanager
-def _nothing_stays() -> Iterator[None]:
-    """Collect what a session of pytest leaves in cycles, before it adds up from one submission to the next.
-
-    What is there before is set aside meanwhile, since looking through it takes 15 ms, and is then as it was: this may
-    be a process of somebody else, such as a notebook.
-    """
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.collect()
-        gc.unfreeze()
 
 
 @functools.cache
