@@ -20,7 +20,12 @@ TRIAL = np.ones((1, 2, D), np.float32)
 
 @pytest.mark.charges
 def test_composition(
-    student: Student, oracle: Oracle, charged: set[str], rng: np.random.Generator, notes: Notes
+    student: Student,
+    oracle: Oracle,
+    charged: set[str],
+    layouts: dict[str, matching.Judged],
+    rng: np.random.Generator,
+    notes: Notes,
 ) -> None:
     probes = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
     probed = matching.around_probes(student, "Block", SIZES, probes, TRIAL)
@@ -39,6 +44,8 @@ def test_composition(
     else:
         judged = _judge(oracle, probes, probed, rng)
     charged.update(judged.names)
+    if probed.used:
+        layouts["block"] = judged
     matching.decide(judged, "the block", notes)
 
 

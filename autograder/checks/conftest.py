@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,8 @@ import pytest
 from autograder import rubric
 from autograder.assignment import ASSIGNMENT, Assignment
 from autograder.checks.claims import Claims, measure
+from autograder.checks.matching import Judged
+from autograder.checks.whole_model import Whole, examine
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.process import Zygote
@@ -19,7 +22,15 @@ from autograder.submission import BadSubmission, read
 from autograder.suite import Suite, identity
 
 HERE = Path(__file__).parent
-HELPERS = {"__init__", "conftest", "claims", "formulas", "ladder", "matching"}  # files here that hold no checks
+HELPERS = {
+    "__init__",
+    "conftest",
+    "claims",
+    "formulas",
+    "ladder",
+    "matching",
+    "whole_model",
+}  # files here that hold no checks
 CHARGES = "charges: the check puts the mistakes that it names into `charged`; others don't charge them again"
 NEEDS = "needs(*names): definitions that the check is about (the first) and rests on (the others)"
 
@@ -89,6 +100,19 @@ def oracle(suite: Suite) -> Oracle:
 def charged() -> set[str]:
     """Names of mistakes that have cost points in a check before."""
     return set()
+
+
+@pytest.fixture(scope="session")
+def layouts() -> dict[str, Judged]:
+    """How each class compares with the oracle, by component; a class without an entry is not known as a whole."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def whole(suite: Suite, assignment: Assignment, oracle: Oracle, layouts: dict[str, Judged], charged: set[str]) -> Whole:
+    """The whole model beside the oracle, once the classes' own checks have run (as ``charged`` has them do)."""
+    rng = suite.generator("whole_model")
+    return examine(suite.student, oracle, layouts, assignment.course, replace(assignment.small, L=3), rng)
 
 
 @pytest.fixture

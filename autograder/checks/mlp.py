@@ -17,7 +17,14 @@ D, B, T = 24, 2, 7
 
 
 @pytest.mark.charges
-def test_formula(student: Student, oracle: Oracle, charged: set[str], rng: np.random.Generator, notes: Notes) -> None:
+def test_formula(
+    student: Student,
+    oracle: Oracle,
+    charged: set[str],
+    layouts: dict[str, matching.Judged],
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
     judged = matching.against_oracle(
         oracle,
         "mlp",
@@ -28,6 +35,7 @@ def test_formula(student: Student, oracle: Oracle, charged: set[str], rng: np.ra
         rng,
     )
     charged.update(judged.names)
+    layouts["mlp"] = judged
     matching.decide(judged, "the MLP", notes, ["mlp_width"])
 
 

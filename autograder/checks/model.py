@@ -11,6 +11,7 @@ import pytest
 
 from autograder.assignment import Assignment, Dims
 from autograder.checks import claims, ladder, matching
+from autograder.checks.whole_model import Whole
 from autograder.oracle import mistakes
 from autograder.oracle.handle import Oracle
 from autograder.oracle.mistakes import Mistake
@@ -54,6 +55,8 @@ def test_composition(
     judged: matching.Judged | None,
     probe: np.ndarray,
     charged: set[str],
+    layouts: dict[str, matching.Judged],
+    request: pytest.FixtureRequest,
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
@@ -68,7 +71,14 @@ def test_composition(
         if found.match is None:
             raise
     charged.update(found.names)
+    if found is judged:
+        layouts["model"] = judged
+    student.release()  # from the linear maps
+    whole: Whole = request.getfixturevalue("whole")
     matching.decide(found, "GPT", notes, elsewhere)
+    if whole.differs and whole.at_small_sizes:
+        kind = Partial if len(whole.names) == 1 else Failed
+        raise kind(whole.differs, "" if whole.names else "Which arguments do Block and GPT pass on?", whole.causes)
     if judged is None:
         notes.say("The blocks are no modules of their own in this model; around them its values are right.")
 

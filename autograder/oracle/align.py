@@ -11,7 +11,9 @@ followed by a 0 and a 1: so it moves values in either direction, and gradients t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -23,6 +25,7 @@ Reading = dict[str, np.ndarray]  # of positions
 ROLES = ("q", "k", "v")
 TWO = (("q", "k"), ("q", "v"))
 ZERO, ONE = -2, -1
+FEW = 2000  # readings that are looked through for the one that is the same at other sizes
 MOST = 4  # matrices that could be the same table: more than any model has, and few enough to try all pairs
 
 
@@ -33,6 +36,51 @@ def positions(shapes: Shapes) -> Tensors:
         size = int(np.prod(shape, dtype=np.int64))
         found.append((name, np.arange(start, start + size).reshape(tuple(shape))))
         start += size
+    return found
+
+
+def readings(component: str, shapes: Shapes, sizes: Mapping[str, int]) -> Iterator[Reading]:
+    """All readings of a component's tensors, numbered as in the oracle's answers, up to shapes that do not fit."""
+    d = sizes["d"]
+    try:
+        if component == "attention":
+            yield from attention(shapes, d, sizes["H"])
+        elif component == "mlp":
+            yield from mlp(shapes, d)
+        elif component == "block":
+            yield from (reading for reading, _ in norms(positions(shapes), d, ["ln1", "ln2"]))
+        else:
+            yield from (reading for reading, _ in model(shapes, sizes["V"], sizes["T_max"], d))
+    except ValueError:
+        return  # a layout that nobody has thought of is no error
+
+
+def same_reading(
+    component: str, known: Shapes, known_sizes: Mapping[str, int], number: int, shapes: Shapes, sizes: Mapping[str, int]
+) -> Reading | None:
+    """Find at other ``sizes`` the reading that keeps weights as reading ``number`` of ``known`` does, if any.
+
+    ``known`` and ``shapes`` are the tensors of one class, built twice. Numbers do not carry over, since sizes that
+    coincide add readings: it is the one of the same rank among those that take each role from the same tensors.
+    """
+    exact = [name for name, _ in known] == [name for name, _ in shapes]
+    seen = [_sources(r, known, exact) for r in itertools.islice(readings(component, known, known_sizes), number + 1)]
+    if len(seen) <= number:
+        return None
+    rank = seen.count(seen[number]) - 1
+    candidates = itertools.islice(readings(component, shapes, sizes), FEW)
+    alike = (reading for reading in candidates if _sources(reading, shapes, exact) == seen[number])
+    return next(itertools.islice(alike, rank, None), None)
+
+
+def _sources(reading: Reading, shapes: Shapes, exact: bool) -> dict[str, tuple[str, ...]]:
+    """Which tensors each role is taken from; unless ``exact``, by names without their numbers, which depend on H."""
+    names = [name if exact else re.sub("[0-9]+", "*", name) for name, _ in shapes]
+    ends = np.cumsum([math.prod(shape) for _, shape in shapes])
+    found = {}
+    for role, places in reading.items():
+        own = np.unique(np.searchsorted(ends, places[places >= 0], side="right"))
+        found[role] = tuple(dict.fromkeys(names[i] for i in own))
     return found
 
 

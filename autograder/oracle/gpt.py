@@ -9,20 +9,23 @@ matrices), not as nn.Linear keeps them:
     ln_f.gain, ln_f.bias (d,)     head (d, V)
 
 ``how`` names, step by step, another way than the right one; an empty dict is the right model. The ways are listed in
-``mistakes/``, so that this file is the only one that knows what they compute.
+``mistakes/``, so that this file is the only one that knows what they compute. ``ways`` holds a ``how`` for each
+component: "attention", "mlp", "block", "model".
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import torch
 from torch import Tensor
 
 Weights = Mapping[str, Tensor]
 How = Mapping[str, str]
+Ways = Mapping[str, How]
 RIGHT: How = {}
 EPS = 1e-5
 ZERO = torch.zeros(())
@@ -214,15 +217,22 @@ def composed(x: Tensor, w: Weights, at: str, attend: Part, think: Part, how: How
     return keep * (x if way == "second from input" else stream) + add * second(read)
 
 
-def block(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
+def block(x: Tensor, w: Weights, at: str, ways: Ways = MappingProxyType({})) -> Tensor:
     """(B, T, d) -> (B, T, d): the block with its own attention and MLP."""
-    return composed(x, w, at, lambda x: attention(x, w, at, how), lambda x: mlp(x, w, at, how), how)
+
+    def attend(x: Tensor) -> Tensor:
+        return attention(x, w, at, ways.get("attention", RIGHT))
+
+    def think(x: Tensor) -> Tensor:
+        return mlp(x, w, at, ways.get("mlp", RIGHT))
+
+    return composed(x, w, at, attend, think, ways.get("block", RIGHT))
 
 
 # --- model ------------------------------------------------------------------------------------------------------------
 
 
-def stacked(idx: Tensor, w: Weights, blocks: list[Part], how: How = RIGHT) -> Tensor:
+def stacked(idx: Tensor, w: Weights, blocks: Sequence[Part], how: How = RIGHT) -> Tensor:
     """(B, T) -> (B, T, V): embeddings, the blocks one after the other, final LayerNorm, unembedding."""
     B, T = idx.shape
     factor = {"times sqrt d": math.sqrt(w["tok"].shape[1]), "none": 0}.get(how.get("embedding", ""), 1)
@@ -264,8 +274,12 @@ def stacked(idx: Tensor, w: Weights, blocks: list[Part], how: How = RIGHT) -> Te
     }.get(way, lambda: logits)()
 
 
-def gpt(idx: Tensor, w: Weights, how: How = RIGHT) -> Tensor:
+def blocks(w: Weights, order: Iterable[int], ways: Ways = MappingProxyType({})) -> list[Part]:
+    """The blocks of these numbers, each with its own weights."""
+    return [functools.partial(block, w=w, at=str(number), ways=ways) for number in order]
+
+
+def gpt(idx: Tensor, w: Weights, ways: Ways = MappingProxyType({})) -> Tensor:
     """(B, T) -> (B, T, V): the logits."""
     L = sum(name.endswith(".ln1.gain") for name in w)
-    parts: list[Part] = [lambda x, at=str(at): block(x, w, at, how) for at in range(L)]  # type: ignore[misc]
-    return stacked(idx, w, parts, how)
+    return stacked(idx, w, blocks(w, range(L), ways), ways.get("model", RIGHT))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,40 @@ from autograder.sandbox.process import Died, RaisedRemotely, SandboxError, Timed
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """With which mistakes the oracle agrees, under which of ``align``'s readings, for how many heads or blocks."""
+    """With which mistakes the oracle agrees, under which of ``align``'s readings, for how many heads or blocks.
+
+    ``how`` holds the oracle's steps that these mistakes change.
+    """
 
     mistakes: tuple[str, ...]
     reading: int
     count: int
+    how: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How one class keeps its weights, as its own check has found it: tensors, sizes, number of the reading, steps."""
+
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    sizes: Mapping[str, int]
+    reading: int
+    how: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which of GPT's tensors is which, at one size.
+
+    ``parts`` are "attention", "mlp", "block" and, where GPT's own tensors are known, "model". ``blocks`` names for each
+    block, in the order in which they are applied, the tensors of its parts as ``Part.shapes`` lists them; ``own`` are
+    those of GPT itself.
+    """
+
+    sizes: Mapping[str, int]
+    parts: Mapping[str, Part]
+    blocks: tuple[Mapping[str, tuple[str, ...]], ...]
+    own: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +74,20 @@ class Oracle:
         self._zygote = zygote
         self.cpu = 0.0  # s, spent on the questions of this handle
 
-    def logits(self, weights: Mapping[str, np.ndarray], idx: np.ndarray) -> np.ndarray:
-        """(B, T) int64 -> (B, T, V), in the weights' precision; ``weights`` as in ``oracle.gpt``."""
-        answer: np.ndarray = self._ask("logits", {"weights": dict(weights), "idx": idx})
+    def logits(self, layout: Layout, weights: Mapping[str, np.ndarray], idx: np.ndarray) -> np.ndarray:
+        """(B, T) int64 -> (B, T, V): what the student's GPT computes if it is what its classes are.
+
+        ``weights`` are the student's, by name, and decide the precision; the mistakes in ``layout`` are composed too.
+        """
+        answer: np.ndarray = self._ask("logits", {"layout": asdict(layout), "weights": dict(weights), "idx": idx})
         return answer
+
+    def block_order(
+        self, layout: Layout, weights: Mapping[str, np.ndarray], idx: np.ndarray, logits: np.ndarray, tolerance: float
+    ) -> tuple[int, ...]:
+        """The order of the blocks under which ``logits`` gives these ``logits``; empty if there is none."""
+        arguments = {"layout": asdict(layout), "weights": dict(weights), "idx": idx, "logits": logits}
+        return tuple(self._ask("block_order", arguments | {"tolerance": tolerance}))
 
     def attention(self, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
         """(B, T, d) -> (B, T, d), for the weights q, k, v, o and o.bias of one block."""
@@ -65,12 +104,14 @@ class Oracle:
         tolerance: float,
         expected: Collection[str] = (),
         readings: int | None = None,
+        blocks: tuple[Layout, Mapping[str, np.ndarray]] | None = None,
     ) -> Comparison:
         """With which known mistakes the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
 
         ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
         largest entry. Mistakes that are ``expected`` are tried by themselves first. ``readings`` of an attention's
-        tensors are tried, or all; the first ones go by names.
+        tensors are tried, or all; the first ones go by names. A "model" has real ``blocks``, given by their layout and
+        GPT's weights, or else a linear map in place of each.
         """
         answer = self._ask(
             "identify",
@@ -83,9 +124,10 @@ class Oracle:
                 "tolerance": tolerance,
                 "expected": list(expected),
                 "readings": readings,
+                "blocks": (asdict(blocks[0]), dict(blocks[1])) if blocks else None,
             },
         )
-        matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"]) for m in answer["matches"])
+        matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"], m["how"]) for m in answer["matches"])
         return Comparison(matches, *(answer["nearest"] or ()))
 
     def gradients(

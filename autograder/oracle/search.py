@@ -7,7 +7,7 @@ has any are found, so that whoever asks can tell them apart by another observati
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -45,6 +45,7 @@ class Question:
     tolerance: float
     expected: Names = frozenset()  # mistakes that are known from elsewhere: they are tried by themselves first
     readings: int | None = None  # how many are looked at
+    blocks: Sequence[gpt.Part] = ()  # of a whole model, in place of a linear map for each
     tried: list[int] = field(default_factory=lambda: [0])
 
     def fits(self, function: Function, cases: list[Case] | None = None) -> bool:
@@ -84,11 +85,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Found:
-    """A match: the mistakes, the number of the reading, and how many heads or blocks take part."""
+    """A match: the mistakes, the number of the reading, how many heads or blocks take part, and the oracle's steps."""
 
     mistakes: tuple[str, ...]
     reading: int
     count: int = 0
+    how: gpt.How = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def _attention_levels(q: Question, among: Names) -> Levels:
                 if early[key]:
                     alive |= {number} if heads == H else set()
                     own = ["value_is_input"] if "v" not in reading and "value" not in how else []
-                    found = Found((*wrong, *_implied(reading, heads), *own, *names), number, heads)
+                    found = Found((*wrong, *_implied(reading, heads), *own, *names), number, heads, how)
                     yield found, partial(gpt.attention, w=w, at="a", how=how)
 
     others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not among]
@@ -202,7 +204,8 @@ def _attention_right(q: Question) -> Iterator[Function]:
 
 
 def _attention_readings(q: Question, heads: int) -> Iterator[align.Reading]:
-    return itertools.islice(_sound(align.attention(q.shapes, q.sizes["d"], heads)), q.readings)
+    sizes = {"d": q.sizes["d"], "H": heads}
+    return itertools.islice(align.readings("attention", q.shapes, sizes), q.readings)
 
 
 def _implied(reading: align.Reading, H: int) -> list[str]:
@@ -228,7 +231,7 @@ def _implied(reading: align.Reading, H: int) -> list[str]:
 
 def _mlp_levels(q: Question, among: Names) -> Levels:
     d = q.sizes["d"]
-    readings = [(reading, q.weights(reading, "m.")) for reading in _sound(align.mlp(q.shapes, d))]
+    readings = [(reading, q.weights(reading, "m.")) for reading in align.readings("mlp", q.shapes, q.sizes)]
     for most in range(3):
         candidates = []
         for how, names in _ways(most, among, "mlp", least=most):
@@ -236,12 +239,13 @@ def _mlp_levels(q: Question, among: Names) -> Levels:
                 implied = ["mlp_width"] if reading["up"].shape[1] != 4 * d else []
                 missing = [side for side in ("up", "down") if f"{side}.bias" not in reading]
                 implied += ["mlp_biases_missing"] if len(missing) == 2 else [f"mlp_{m}_bias_missing" for m in missing]
-                candidates.append((Found((*implied, *names), number), partial(gpt.mlp, w=w, at="m", how=how)))
+                found = Found((*implied, *names), number, how=how)
+                candidates.append((found, partial(gpt.mlp, w=w, at="m", how=how)))
         yield candidates
 
 
 def _mlp_right(q: Question) -> Iterator[Function]:
-    for reading in _sound(align.mlp(q.shapes, q.sizes["d"])):
+    for reading in align.readings("mlp", q.shapes, q.sizes):
         yield partial(gpt.mlp, w=q.weights(reading, "m."), at="m")
 
 
@@ -255,7 +259,7 @@ def _block_levels(q: Question, among: Names) -> Levels:
     readings = list(_norm_readings(q))
     for most in range(3):
         yield (
-            (Found(_norms(implied, names), number), _composed(q, w, how))
+            (Found(_norms(implied, names), number, how=how), _composed(q, w, how))
             for how, names in _ways(most, among, "block", "norm", least=most)
             for number, (w, implied) in enumerate(readings)
         )
@@ -307,12 +311,14 @@ def _model_levels(q: Question, among: Names) -> Levels:
                 more += ["blocks_wrong_number"] if count != L else []
                 told = [name for name in names if not gone or name != "final_norm_unused"]
                 more += ["final_norm_missing"] if gone else []
-                found = Found((*more, *_norms(own, told)), number, count)
+                found = Found((*more, *_norms(own, told)), number, count, how)
                 yield found, partial(gpt.stacked, w=w, blocks=_blocks(q, count), how=how)
 
     others = [n for n in range(1, 9) if n != L and held in (0, n) and not among]
     yield candidates(L, 0, 0)
     yield itertools.chain(candidates(L, 1, 1), *(candidates(count, 0, 0) for count in others))
+    if q.blocks and not among:
+        return  # with real blocks each candidate is a whole forward pass: pairs cost seconds
     yield itertools.chain(candidates(L, 2, 2), *(candidates(count, 1, 1) for count in others))
 
 
@@ -325,8 +331,8 @@ def _model_readings(q: Question) -> Iterator[tuple[align.Reading, str]]:
     return align.model(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
 
 
-def _blocks(q: Question, count: int) -> list[gpt.Part]:
-    return [lambda x: x @ q.probes["block"]] * count
+def _blocks(q: Question, count: int) -> Sequence[gpt.Part]:
+    return q.blocks[:count] if q.blocks else [lambda x: x @ q.probes["block"]] * count
 
 
 _COMPONENTS: dict[str, tuple[Callable[[Question, Names], Levels], Callable[[Question], Iterator[Function]]]] = {
@@ -367,11 +373,3 @@ class _Kept(Iterable[Item]):
         for item in self._rest:
             self._kept.append(item)
             yield item
-
-
-def _sound(readings: Iterator[align.Reading]) -> Iterator[align.Reading]:
-    """The readings up to one whose shapes do not go together: a layout that nobody has thought of is no error."""
-    try:
-        yield from readings
-    except ValueError:
-        return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping
 from typing import Any
@@ -13,13 +14,40 @@ from torch import Tensor
 from autograder.oracle import align, gpt, search
 from autograder.sandbox import confine, wire, worker
 
+MOST_ORDERS = 120  # of blocks: all of five
+
 
 class Operations:
     """What the oracle can be asked; arrays in float64 give answers in float64."""
 
-    def do_logits(self, weights: dict[str, np.ndarray], idx: np.ndarray) -> Tensor:
+    def do_logits(self, layout: dict[str, Any], weights: dict[str, np.ndarray], idx: np.ndarray) -> Tensor | None:
+        """What a model of that layout computes; None where the layout does not carry over to its sizes."""
+        w = _oracle_weights(layout, weights)
+        if w is None:
+            return None
         with torch.no_grad():
-            return gpt.gpt(torch.from_numpy(idx), _tensors(weights))
+            return gpt.gpt(torch.from_numpy(idx), w, _ways(layout))
+
+    def do_block_order(
+        self,
+        layout: dict[str, Any],
+        weights: dict[str, np.ndarray],
+        idx: np.ndarray,
+        logits: np.ndarray,
+        tolerance: float,
+    ) -> tuple[int, ...]:
+        """The first order of the blocks, as listed before any other, under which the model computes ``logits``."""
+        w, ways = _oracle_weights(layout, weights), _ways(layout)
+        if w is None:
+            return ()
+        tokens, right = torch.from_numpy(idx), torch.from_numpy(logits)
+        scale = max(1.0, float(right.abs().max()))
+        with torch.no_grad():
+            for order in itertools.islice(itertools.permutations(range(len(layout["blocks"]))), MOST_ORDERS):
+                got = gpt.stacked(tokens, w, gpt.blocks(w, order, ways), ways.get("model", gpt.RIGHT))
+                if float((got - right).abs().max()) <= tolerance * scale:
+                    return order
+        return ()
 
     def do_attention(self, weights: dict[str, np.ndarray], x: np.ndarray) -> Tensor:
         with torch.no_grad():
@@ -35,6 +63,7 @@ class Operations:
         tolerance: float,
         expected: list[str],
         readings: int | None,
+        blocks: tuple[dict[str, Any], dict[str, np.ndarray]] | None,
     ) -> dict[str, Any]:
         """Which known mistakes, of the fewest, make the oracle compute ``cases``: inputs and outputs of a class.
 
@@ -42,6 +71,12 @@ class Operations:
         one does. ``reading`` is the number of the reading of ``tensors`` among those that ``align`` yields. ``nearest``
         tells how far the right model is where it does not fit.
         """
+        parts: list[gpt.Part] = []
+        if blocks:
+            w = _oracle_weights(*blocks)
+            if w is None:
+                return {"matches": [], "nearest": None}
+            parts = gpt.blocks(w, range(len(blocks[0]["blocks"])), _ways(blocks[0]))
         question = search.Question(
             shapes=[(name, value.shape) for name, value in tensors],
             flat=_flat([value for _, value in tensors]),
@@ -51,11 +86,15 @@ class Operations:
             tolerance=tolerance,
             expected=frozenset(expected),
             readings=readings,
+            blocks=parts,
         )
         with torch.no_grad():
             found, nearest = search.explain(component, question)
         return {
-            "matches": [{"mistakes": list(f.mistakes), "reading": f.reading, "count": f.count} for f in found],
+            "matches": [
+                {"mistakes": list(f.mistakes), "reading": f.reading, "count": f.count, "how": dict(f.how)}
+                for f in found
+            ],
             "nearest": [nearest.gap, nearest.position, nearest.alone] if nearest else None,
         }
 
@@ -80,6 +119,45 @@ class Operations:
         gradient = flat.grad
         assert gradient is not None
         return {name: gradient.numpy()[place] for name, place in align.positions(shapes)}
+
+
+def _ways(layout: dict[str, Any]) -> dict[str, gpt.How]:
+    return {component: part["how"] for component, part in layout["parts"].items()}
+
+
+def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:
+    """GPT's ``weights`` by the oracle's names, as ``layout`` assigns them; without GPT's own where these are unknown.
+
+    None where the layout of a part does not carry over to these sizes.
+    """
+    found: dict[str, Tensor] = {}
+    parts = [
+        (str(i), component, names) for i, block in enumerate(layout["blocks"]) for component, names in block.items()
+    ]
+    if "model" in layout["parts"]:
+        parts.append(("", "model", layout["own"]))
+    for at, component, names in parts:
+        part = layout["parts"][component]
+        tensors = [weights[name] for name in names]
+        known = tuple((name, tuple(shape)) for name, shape in part["shapes"])
+        shapes = tuple((name, value.shape) for (name, _), value in zip(known, tensors, strict=True))
+        sizes = tuple((key, value) for key, value in layout["sizes"].items())
+        reading = _reading(component, known, tuple(part["sizes"].items()), part["reading"], shapes, sizes)
+        if reading is None:
+            return None
+        flat = _flat(tensors)
+        found |= {f"{at}.{role}" if at else role: flat[places] for role, places in reading.items()}
+    return found
+
+
+@functools.lru_cache(maxsize=16)
+def _reading(
+    component: str, known: Any, known_sizes: Any, number: int, shapes: Any, sizes: Any
+) -> dict[str, Tensor] | None:
+    reading = align.same_reading(component, known, dict(known_sizes), number, shapes, dict(sizes))
+    if reading is None:
+        return None
+    return {role: torch.from_numpy(np.ascontiguousarray(places)) for role, places in reading.items()}
 
 
 def _flat(tensors: list[np.ndarray]) -> Tensor:

@@ -1,0 +1,237 @@
+"""The whole model beside the oracle: GPT's logits are those of the layouts and mistakes found in its classes, composed.
+
+A class is compared by itself and around stubs. That GPT with its real blocks computes what follows from them, at the
+sizes of the course too, is seen here. Then the oracle knows what the student's model computes for any weights, and
+gives the other side of every comparison. Where no layout is known, the checks compare two of the student's processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autograder.assignment import Dims
+from autograder.checks import ladder, matching
+from autograder.oracle import mistakes
+from autograder.oracle.handle import Comparison, Layout, Oracle, Part
+from autograder.oracle.mistakes import Mistake
+from autograder.outcome import Failed
+from autograder.sandbox.answers import Parameter
+from autograder.sandbox.errors import StudentError
+from autograder.sandbox.module import Module
+from autograder.sandbox.student import Student
+
+CLOSE = 1e-4  # of the largest logit: float32 rounding through all blocks stays below 1e-5
+BATCH, LENGTH = (2, 5), (9, 25)  # B and T are drawn from these ranges: a model cannot know at which it is compared
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What the whole model turned out to be.
+
+    ``layout`` is None if GPT is not known to be the composition of its classes. ``differs`` says by how much it is
+    known not to be that; ``names`` are the mistakes that then explain it.
+    """
+
+    student: Student
+    oracle: Oracle
+    layout: Layout | None = None
+    order: tuple[int, ...] = ()  # in which the blocks are applied, by their numbers in the listing
+    differs: str = ""
+    names: tuple[str, ...] = ()
+    at_small_sizes: bool = False  # whether it differs there too
+
+    @property
+    def causes(self) -> list[Mistake]:
+        """The mistakes that show in the whole model alone."""
+        return [mistakes.named(name) for name in self.names]
+
+    @property
+    def mistakes(self) -> bool:
+        """Whether the layout has a mistake in it, which its class's own check has named."""
+        return self.layout is not None and any(part.how for part in self.layout.parts.values())
+
+    def at(self, model: Module, n: Dims) -> Layout | None:
+        """The layout of ``model``, a GPT of other sizes; None where it is not known."""
+        if self.layout is None:
+            return None
+        found = blocks_of(self.student, self.layout.parts, model, n)
+        order = {(*range(len(self.order)),): range(n.L), (*reversed(range(len(self.order))),): range(n.L)[::-1]}
+        if found is None or self.order not in order or not _has(self.layout.parts["model"], found.own):
+            return None
+        return replace(found, blocks=tuple(found.blocks[i] for i in order[self.order]))
+
+    def logits(self, model: Module, n: Dims, weights: Mapping[str, np.ndarray], idx: np.ndarray) -> np.ndarray | None:
+        """(B, T) -> (B, T, V): what ``model`` should give under ``weights``; None where no layout is known."""
+        layout = self.at(model, n)
+        return None if layout is None else self.oracle.logits(layout, weights, idx)
+
+
+def examine(
+    student: Student,
+    oracle: Oracle,
+    judged: Mapping[str, matching.Judged],
+    course: Dims,
+    small: Dims,
+    rng: np.random.Generator,
+) -> Whole:
+    """Compare GPT with the composition of its classes at the course's sizes; if it differs, at small ones too."""
+    whole = compare(student, oracle, judged, course, rng)
+    if whole.differs and (again := compare(student, oracle, judged, small, rng)).differs:
+        return replace(again, at_small_sizes=True)
+    return whole
+
+
+def compare(
+    student: Student,
+    oracle: Oracle,
+    judged: Mapping[str, matching.Judged],
+    n: Dims,
+    rng: np.random.Generator,
+) -> Whole:
+    """Compare GPT at ``n`` with the composition of the classes in ``judged``, in float32 as it runs."""
+    unknown = Whole(student, oracle)
+    if not {"attention", "mlp", "block", "model"} <= judged.keys() or not all(map(_is_known, judged.values())):
+        return unknown
+    parts = {component: _part(judged[component]) for component in ("attention", "mlp", "block")}
+    expected = _deducted(judged["model"].names)
+    B, T = int(rng.integers(*BATCH)), int(rng.integers(*LENGTH))
+    idx = rng.integers(0, n.V, (B, min(T, n.T_max)))
+    try:
+        model = student.shared("GPT", n.arguments())
+        layout = blocks_of(student, parts, model, n)
+        if layout is None:
+            return unknown
+        weights = {name: value.astype(np.float32) for name, value in matching.own_weights(model, rng).items()}
+        model.push(weights)
+        logits = ladder.logits(model(idx), (*idx.shape, n.V)).astype(np.float32)
+    except (Failed, StudentError):
+        return unknown  # the checks themselves say what is wrong
+    if not {name for block in layout.blocks for names in block.values() for name in names} <= weights.keys():
+        return unknown
+    own = {name: weights[name] for name in layout.own if name in weights}
+    layout = replace(layout, own=tuple(own))
+    found = _identify(oracle, layout, own, weights, idx, logits, n, expected)
+    if match := next((match for match in found.matches if _deducted(match.mistakes) == expected), None):
+        shapes = tuple((name, value.shape) for name, value in own.items())
+        parts["model"] = Part(shapes, n.arguments(), match.reading, match.how)
+        return Whole(student, oracle, replace(layout, parts=parts), tuple(range(n.L)))
+    reading = _as_at_small_sizes(judged["model"], own)
+    if reading is not None:
+        composed = replace(layout, parts=parts | {"model": reading})
+        if order := oracle.block_order(composed, weights, idx, logits, CLOSE):
+            ordered = replace(composed, blocks=tuple(layout.blocks[i] for i in order))
+            return Whole(student, oracle, ordered, order)
+    match = found.matches[0] if len(found.matches) == 1 else None
+    names = tuple(sorted(_deducted(match.mistakes) - expected)) if match else ()
+    gap = f" by up to {matching.percent(found.gap)} of the largest" if found.gap is not None else ""
+    said = f"At {n} the logits for idx of shape {idx.shape} differ from those of your own blocks, composed,{gap}."
+    return Whole(student, oracle, differs=said, names=names)
+
+
+def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dims) -> Layout | None:
+    """Which tensors of ``model`` belong to which part of which block, by name and shape; None if that is not seen."""
+    sizes = {"d": n.d, "H": n.H, "T_max": n.T_max}
+    try:
+        classes = {
+            "attention": student.shared("MultiHeadAttention", sizes),
+            "mlp": student.shared("MLP", {"d": n.d}),
+            "block": student.shared("Block", sizes),
+        }
+    except StudentError:
+        return None
+    block = classes["block"].parameters
+    inner: dict[str, tuple[str, ...]] = {}  # of each part, its tensors' names in a block
+    for component in ("attention", "mlp"):
+        found = prefixes(block, _listed(classes[component].parameters, parts[component]))
+        if len(found) != 1:
+            return None
+        inner[component] = found[0]
+    taken = {name for names in inner.values() for name in names}
+    masks = {p.name for p in block if p.mask}
+    inner["block"] = tuple(p.name for p in block if p.name not in taken | masks)
+    if not _has(parts["block"], inner["block"]):
+        return None
+    in_model = prefixes(model.parameters, block)
+    if len(in_model) != n.L:
+        return None
+    local = [p.name for p in block]
+    blocks = []
+    for names in in_model:
+        there = dict(zip(local, names, strict=True))
+        blocks.append({component: tuple(there[name] for name in part) for component, part in inner.items()})
+    held = {name for names in in_model for name in names}
+    own = tuple(p.name for p in model.parameters if p.name not in held)
+    return Layout(n.arguments(), parts, tuple(blocks), own)
+
+
+def prefixes(whole: Sequence[Parameter], part: Sequence[Parameter]) -> list[tuple[str, ...]]:
+    """The names under which ``whole`` has all tensors of ``part``, once for each name that they can follow."""
+    if not part:
+        return []
+    shapes = {p.name: p.shape for p in whole}
+    first = part[0].name
+    found = []
+    for name in shapes:
+        at = name.removesuffix(first)
+        if (
+            (at.endswith(".") or not at)
+            and name == at + first
+            and all(shapes.get(at + p.name) == p.shape for p in part)
+        ):
+            found.append(tuple(at + p.name for p in part))
+    return found
+
+
+def _listed(parameters: Sequence[Parameter], part: Part) -> list[Parameter]:
+    """The tensors that the class's own check compared: all but masks."""
+    masks = {name for name, _ in part.shapes}
+    return [p for p in parameters if not p.mask or p.name in masks]
+
+
+def _has(part: Part, names: Sequence[str]) -> bool:
+    """Whether ``names`` are those of the tensors that the class's own check compared."""
+    return [name for name, _ in part.shapes] == [*names]
+
+
+def _deducted(names: Collection[str]) -> set[str]:
+    """The mistakes among ``names`` that cost points."""
+    return {name for name in names if not mistakes.named(name).accepted}
+
+
+def _is_known(judged: matching.Judged) -> bool:
+    """Whether one explanation fits what a class computes, for as many heads and blocks as it was given."""
+    match = judged.match
+    expected = {"attention": judged.sizes.get("H"), "model": judged.sizes.get("L")}.get(judged.component, 0)
+    return len(judged.comparison.matches) == 1 and match is not None and match.count == expected and not judged.noise
+
+
+def _part(judged: matching.Judged) -> Part:
+    match = judged.match
+    assert match is not None
+    shapes = tuple((p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights)
+    return Part(shapes, judged.sizes, match.reading, match.how)
+
+
+def _as_at_small_sizes(judged: matching.Judged, own: Mapping[str, np.ndarray]) -> Part | None:
+    """GPT's own tensors as its own check has found them, where it has the same ones here."""
+    part = _part(judged)
+    return part if _has(part, [*own]) else None
+
+
+def _identify(
+    oracle: Oracle,
+    layout: Layout,
+    own: Mapping[str, np.ndarray],
+    weights: Mapping[str, np.ndarray],
+    idx: np.ndarray,
+    logits: np.ndarray,
+    n: Dims,
+    expected: set[str],
+) -> Comparison:
+    """With which of GPT's mistakes the oracle gives ``logits``, around the student's blocks as they were found."""
+    sizes = n.arguments() | {"blocks": n.L}
+    blocks = (layout, weights)
+    return oracle.identify("model", own, [(idx, logits)], sizes, {}, CLOSE, sorted(expected), blocks=blocks)
