@@ -1,7 +1,8 @@
 """What each logit depends on: nothing later, everything earlier, and no other row of the batch.
 
-The two sides of a comparison run in different processes, so that nothing can be remembered from one to the other, and
-with weights set by the grader: at their initial values some leaks are too small to see.
+The two sides of a comparison run in different processes, so that nothing is remembered from one to the other, and with
+weights set by the grader: at their initial values some leaks are too small to see. If a mistake in a class has been
+named, what the oracle computes with it decides as well, since two processes of one student may find a way to talk.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import ladder, matching
+from autograder.checks import ladder, matching, whole_model
+from autograder.checks.whole_model import Forward, Whole
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.errors import Raised, StudentError
 from autograder.sandbox.module import Module
@@ -24,16 +26,21 @@ TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exact
 CONSTANT = 1e-3  # of the largest logit: float32 rounding through all blocks
 KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays when all others change, before and after it
 GENTLE = 0.2
+FAINT = 0.1  # of the reach that a model of the student's own blocks has
 MOVED = 1e-5  # of the largest logit; the least that a token in the past must move a logit
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Logits (B, T, V) of the same rows before and after a change, and where each row was changed."""
+    """Logits (B, T, V) of the same rows before and after a change, and where each row was changed.
+
+    ``rows_mix`` is how far the logits of a row move when all other rows change; 0 if that is within rounding.
+    """
 
     before: np.ndarray
     after: np.ndarray
     starts: tuple[int, ...]
+    rows_mix: float = 0.0
 
     def moved(self, row: int) -> np.ndarray:
         """(T,): by how much the logits of each position moved, relative to the largest logit."""
@@ -57,26 +64,6 @@ def weights(model: Module, shared_rng: np.random.Generator) -> dict[str, np.ndar
 
 
 @pytest.fixture(scope="module")
-def witness(student: Student, assignment: Assignment, weights: dict[str, np.ndarray]) -> Module:
-    """The model under ``weights`` in a process that is never given any tokens of these checks but ``tokens``."""
-    model = student.witness.shared("GPT", assignment.course.arguments())
-    model.push(weights)
-    return model
-
-
-@pytest.fixture(scope="module")
-def before(witness: Module, assignment: Assignment, tokens: np.ndarray) -> np.ndarray:
-    return ladder.logits(witness(tokens), (*tokens.shape, assignment.course.V))
-
-
-@pytest.fixture(scope="module")
-def pushed(model: Module, weights: dict[str, np.ndarray]) -> Module:
-    """The model under ``weights``, where it has not seen ``tokens``: the other side of the comparisons."""
-    model.push(weights)
-    return model
-
-
-@pytest.fixture(scope="module")
 def starts(assignment: Assignment) -> tuple[int, ...]:
     """Where the rows in CHANGED get another suffix, from early to the last token; the last gets another first token."""
     T = assignment.course.T_max
@@ -84,43 +71,49 @@ def starts(assignment: Assignment) -> tuple[int, ...]:
 
 
 @pytest.fixture(scope="module")
-def after(pushed: Module, assignment: Assignment, tokens: np.ndarray, starts: tuple[int, ...]) -> np.ndarray:
-    changed = tokens.copy()
-    changed[CHANGED] = changed_from(tokens[CHANGED], starts, assignment.course.V)
-    pushed(changed[:1])  # a model that does something else at its first call gives other logits on the two sides
-    return ladder.logits(pushed(changed), (*tokens.shape, assignment.course.V))
+def pushed(model: Module, weights: dict[str, np.ndarray]) -> Module:
+    """The model under ``weights``, where it has not seen ``tokens``: one side of the comparisons."""
+    model.push(weights)
+    return model
 
 
 @pytest.fixture(scope="module")
-def rows_mix(before: np.ndarray, after: np.ndarray) -> float:
-    """By how much the logits of one row move when all other rows change, earlier and later ones."""
-    return float(np.abs(after[KEPT] - before[KEPT]).max())
-
-
-@pytest.fixture(scope="module")
-def sides(
-    witness: Module,
+def measured(
+    student: Student,
     assignment: Assignment,
+    weights: dict[str, np.ndarray],
     pushed: Module,
     tokens: np.ndarray,
     starts: tuple[int, ...],
-    before: np.ndarray,
-    after: np.ndarray,
-    rows_mix: float,
 ) -> Sides:
-    """The rows that change.
-
-    Where rows mix, each runs in a batch of its own, so that this mistake is not taken for a leak through time.
-    """
+    """What the student's model gives; the other side comes from a process that is given none but these ``tokens``."""
     n = assignment.course
-    if rows_mix <= TOLERANCE * scale(before):
-        return Sides(before[CHANGED], after[CHANGED], starts)
-    rows = tokens[CHANGED]
-    return Sides(row_by_row(witness, rows, n), row_by_row(pushed, changed_from(rows, starts, n.V), n), starts)
+    witness = student.witness.shared("GPT", n.arguments())
+    witness.push(weights)
+    # A model that does something else at its first call gives other logits on the two sides.
+    pushed(changed_from(tokens[CHANGED], starts, n.V)[:1])
+    return compare_sides(logits_of(witness, n), logits_of(pushed, n), tokens, starts, n.V)
+
+
+@pytest.fixture(scope="module")
+def composed(
+    whole: Whole,
+    model: Module,
+    assignment: Assignment,
+    weights: dict[str, np.ndarray],
+    tokens: np.ndarray,
+    starts: tuple[int, ...],
+) -> Sides | None:
+    """What the oracle gives for a model that is the composition of its classes and their mistakes; else None."""
+    if not whole.mistakes:
+        return None
+    forward = whole.forward(model, assignment.course, weights)
+    return forward and compare_sides(forward, forward, tokens, starts, assignment.course.V)
 
 
 def test_full_model(
-    sides: Sides,
+    measured: Sides,
+    composed: Sides | None,
     pushed: Module,
     assignment: Assignment,
     tokens: np.ndarray,
@@ -131,32 +124,38 @@ def test_full_model(
         matrix = influence(pushed, tokens[0, : assignment.course.T_max // 4], assignment.course.V)
     except (Failed, StudentError):
         matrix = np.zeros((1, 1))  # a picture decides nothing
-    notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=sides.starts[:4])
-    leaks = [(float(sides.moved(row)[:start].max()), row, start) for row, start in enumerate(sides.starts[:4])]
-    worst, row, start = max(leaks)
-    if not worst <= TOLERANCE:
-        earliest = int(np.argmax(sides.moved(row) > TOLERANCE))
-        causes = matching.known(charged, matching.LEAK)
-        raise Failed(
-            f"The tokens from position {start} on were changed, and the logits at position {earliest} moved by "
-            f"{worst * scale(sides.before):.2g}; before position {start} none may move.",
-            "" if causes else _likely(matrix, sides.moved(row), start),
-            causes,
-        )
-    notes.say(f"Suffixes changed from positions {', '.join(map(str, sides.starts[:4]))} on: no earlier logit moved.")
+    starts = measured.starts[:4]
+    notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=starts)
+    for sides in filter(None, (measured, composed)):
+        leaks = [(float(sides.moved(row)[:start].max()), row, start) for row, start in enumerate(starts)]
+        worst, row, start = max(leaks)
+        if not worst <= TOLERANCE:
+            earliest = int(np.argmax(sides.moved(row) > TOLERANCE))
+            causes = matching.known(charged, matching.LEAK)
+            raise Failed(
+                f"The tokens from position {start} on were changed, and the logits at position {earliest} moved by "
+                f"{worst * scale(sides.before):.2g}; before position {start} none may move.",
+                "" if causes else _likely(matrix, sides.moved(row), start),
+                causes,
+            )
+    notes.say(f"Suffixes changed from positions {', '.join(map(str, starts))} on: no earlier logit moved.")
 
 
 def test_past(
     student: Student,
-    sides: Sides,
+    measured: Sides,
+    whole: Whole,
+    model: Module,
     assignment: Assignment,
     weights: dict[str, np.ndarray],
     tokens: np.ndarray,
     charged: set[str],
     notes: Notes,
 ) -> None:
+    sides, used = measured, weights
     if any(~(sides.moved(row)[start:] > MOVED).all() for row, start in enumerate(sides.starts)):
-        sides = gently(student, assignment.course, weights, tokens[CHANGED], sides.starts)
+        used = {name: value * np.float32(GENTLE) if value.ndim > 1 else value for name, value in weights.items()}
+        sides = gently(student, assignment.course, used, tokens[CHANGED], sides.starts)
     causes = matching.known(charged, matching.BLIND)
     for row, start in enumerate(sides.starts[:4]):
         still = np.flatnonzero(~(sides.moved(row)[start:] > 0)) + start
@@ -178,18 +177,27 @@ def test_past(
             else "Each position should read from all before it: is the mask upside down, or x not passed on?",
             causes,
         )
+    right = reach_of_classes(whole, model, used, tokens[CHANGED[-1:]], assignment.course)
+    if right is not None and np.median(moved[1:]) < FAINT * right:
+        raise Failed(
+            f"The first token was changed, and later logits moved by {np.median(moved[1:]):.2g} of the largest; "
+            f"through your own blocks they would move by {right:.2g}.",
+            whole_model.UNUSED,
+        )
     notes.show(reach=float(f"{moved[-1]:.2g}"))
     notes.say(f"The first token still reaches the last of the {assignment.course.T_max} positions.")
 
 
-def test_batch_rows(rows_mix: float, before: np.ndarray, charged: set[str]) -> None:
-    if not rows_mix <= TOLERANCE * scale(before):
-        causes = matching.known(charged, matching.ROWS_MIX)
-        raise Failed(
-            f"All rows of the batch but one were changed, and the logits of that one moved by {rows_mix:.2g}.",
-            "" if causes else "Does a softmax, a mean or a reshape run over the batch axis (dim=0)?",
-            causes,
-        )
+def test_batch_rows(measured: Sides, composed: Sides | None, charged: set[str]) -> None:
+    for sides in filter(None, (measured, composed)):
+        if sides.rows_mix:
+            causes = matching.known(charged, matching.ROWS_MIX)
+            raise Failed(
+                f"All rows of the batch but one were changed, and the logits of that one moved by "
+                f"{sides.rows_mix:.2g}.",
+                "" if causes else "Does a softmax, a mean or a reshape run over the batch axis (dim=0)?",
+                causes,
+            )
 
 
 def test_simplex(
@@ -217,14 +225,13 @@ def test_simplex(
 def gently(
     student: Student, n: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray, starts: tuple[int, ...]
 ) -> Sides:
-    """A second look with small matrices, for models in which large ones make a softmax choose one position alone.
+    """A second look with smaller matrices, for models in which large ones make a softmax choose one position alone.
 
     Each row changes while the others stay, so that no other row can be what moves it.
     """
-    small = {name: value * np.float32(GENTLE) if value.ndim > 1 else value for name, value in weights.items()}
     witness, model = (side.shared("GPT", n.arguments()) for side in (student.witness, student))
     for side in (witness, model):
-        side.push(small)
+        side.push(weights)
     shape = (*tokens.shape, n.V)
     before = ladder.logits(witness(tokens), shape)
     after = before.copy()
@@ -270,9 +277,41 @@ def scale(logits: np.ndarray) -> float:
     return max(1.0, float(np.abs(wide).max()))
 
 
-def row_by_row(model: Module, rows: np.ndarray, n: Dims) -> np.ndarray:
-    """(B, T) -> (B, T, V): the logits of each row in a batch of its own."""
-    return np.concatenate([ladder.logits(model(row[None]), (1, len(row), n.V)) for row in rows])
+def compare_sides(before: Forward, after: Forward, tokens: np.ndarray, starts: tuple[int, ...], V: int) -> Sides:
+    """Logits of ``tokens`` by ``before``, and by ``after`` once the rows in CHANGED are changed from ``starts`` on.
+
+    If rows mix, each runs in a batch of its own, so that this mistake is not taken for a leak through time.
+    """
+    changed = tokens.copy()
+    changed[CHANGED] = changed_from(tokens[CHANGED], starts, V)
+    earlier, later = before(tokens), after(changed)
+    rows_mix = float(np.abs(later[KEPT] - earlier[KEPT]).max())
+    if rows_mix <= TOLERANCE * scale(earlier):
+        return Sides(earlier[CHANGED], later[CHANGED], starts)
+    earlier, later = (
+        np.concatenate([forward(row[None]) for row in rows[CHANGED]])
+        for forward, rows in ((before, tokens), (after, changed))
+    )
+    return Sides(earlier, later, starts, rows_mix)
+
+
+def logits_of(model: Module, n: Dims) -> Forward:
+    """The student's own forward."""
+    return lambda idx: ladder.logits(model(idx), (*idx.shape, n.V))
+
+
+def reach_of_classes(
+    whole: Whole, model: Module, weights: dict[str, np.ndarray], row: np.ndarray, n: Dims
+) -> float | None:
+    """How far the first token should move the logits of later ones, by the student's own classes.
+
+    None unless the whole model is known to be something else than these.
+    """
+    if whole.composition is None:
+        return None
+    layout, complete = whole.composition, model.pull() | weights
+    before, after = (whole.oracle.logits(layout, complete, idx) for idx in (row, changed_from(row, (0,), n.V)))
+    return float(np.median(Sides(before, after, (0,)).moved(0)[1:]))
 
 
 def influence(model: Module, row: np.ndarray, V: int) -> np.ndarray:

@@ -11,9 +11,10 @@ import pytest
 
 from autograder import rubric
 from autograder.assignment import ASSIGNMENT, Assignment
+from autograder.checks import whole_model
 from autograder.checks.claims import Claims, measure
 from autograder.checks.matching import Judged
-from autograder.checks.whole_model import Whole, examine
+from autograder.checks.whole_model import Whole
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.process import Zygote
@@ -112,7 +113,7 @@ def layouts() -> dict[str, Judged]:
 def whole(suite: Suite, assignment: Assignment, oracle: Oracle, layouts: dict[str, Judged], charged: set[str]) -> Whole:
     """The whole model beside the oracle, once the classes' own checks have run (as ``charged`` has them do)."""
     rng = suite.generator("whole_model")
-    return examine(suite.student, oracle, layouts, assignment.course, replace(assignment.small, L=3), rng)
+    return whole_model.examine(suite.student, oracle, layouts, assignment.course, replace(assignment.small, L=3), rng)
 
 
 @pytest.fixture
@@ -134,9 +135,15 @@ def shared_rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Genera
 
 
 @pytest.fixture(scope="session")
-def claims(suite: Suite, assignment: Assignment) -> Claims:
-    """The whole model, put to the test."""
-    return measure(suite.student, assignment.small, suite.generator("claims"))
+def claims(suite: Suite, assignment: Assignment, whole: Whole) -> Claims:
+    """The whole model, put to the test; nothing is left to test if it is the composition of correct classes."""
+    if whole.layout and not whole.mistakes:
+        return Claims(steady=True)
+    found = measure(suite.student, assignment.small, suite.generator("claims"))
+    if whole.differs and not whole.at_small_sizes and not found.about_parameters:
+        cause = " ".join(row.told for row in whole.causes)
+        return replace(found, about_parameters=whole.differs, hint=cause or whole_model.UNUSED)
+    return found
 
 
 @pytest.fixture

@@ -38,15 +38,21 @@ class Part:
 class Layout:
     """Which of GPT's tensors is which, at one size.
 
-    ``parts`` are "attention", "mlp", "block" and, where GPT's own tensors are known, "model". ``blocks`` names for each
-    block, in the order in which they are applied, the tensors of its parts as ``Part.shapes`` lists them; ``own`` are
-    those of GPT itself.
+    ``parts`` are "attention", "mlp", "block" and, if GPT's own tensors are known, "model". ``local`` has the names of a
+    part's tensors in its class, ``blocks`` their names in GPT, block by block in the order of application; ``own`` are
+    the tensors of GPT itself.
     """
 
     sizes: Mapping[str, int]
     parts: Mapping[str, Part]
+    local: Mapping[str, tuple[str, ...]]
     blocks: tuple[Mapping[str, tuple[str, ...]], ...]
     own: tuple[str, ...]
+
+    @property
+    def names(self) -> set[str]:
+        """All tensors that it assigns."""
+        return {*self.own, *(name for block in self.blocks for part in block.values() for name in part)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +81,16 @@ class Oracle:
         self.cpu = 0.0  # s, spent on the questions of this handle
 
     def logits(self, layout: Layout, weights: Mapping[str, np.ndarray], idx: np.ndarray) -> np.ndarray:
-        """(B, T) int64 -> (B, T, V): what the student's GPT computes if it is what its classes are.
+        """(B, T) int64 -> (B, T, V): what the student's GPT computes if it is the composition of its classes.
 
         ``weights`` are the student's, by name, and decide the precision; the mistakes in ``layout`` are composed too.
         """
         answer: np.ndarray = self._ask("logits", {"layout": asdict(layout), "weights": dict(weights), "idx": idx})
         return answer
+
+    def carries_over(self, layout: Layout, shapes: Mapping[str, tuple[int, ...]]) -> bool:
+        """Whether the layout of each class, found at other sizes, has a counterpart for tensors of these ``shapes``."""
+        return bool(self._ask("carries_over", {"layout": asdict(layout), "shapes": dict(shapes)}))
 
     def block_order(
         self, layout: Layout, weights: Mapping[str, np.ndarray], idx: np.ndarray, logits: np.ndarray, tolerance: float

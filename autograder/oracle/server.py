@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,12 @@ MOST_ORDERS = 120  # of blocks: all of five
 class Operations:
     """What the oracle can be asked; arrays in float64 give answers in float64."""
 
-    def do_logits(self, layout: dict[str, Any], weights: dict[str, np.ndarray], idx: np.ndarray) -> Tensor | None:
-        """What a model of that layout computes; None where the layout does not carry over to its sizes."""
-        w = _oracle_weights(layout, weights)
-        if w is None:
-            return None
+    def do_logits(self, layout: dict[str, Any], weights: dict[str, np.ndarray], idx: np.ndarray) -> Tensor:
         with torch.no_grad():
-            return gpt.gpt(torch.from_numpy(idx), w, _ways(layout))
+            return gpt.gpt(torch.from_numpy(idx), _oracle_weights(layout, weights), _ways(layout))
+
+    def do_carries_over(self, layout: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> bool:
+        return all(reading is not None for _, _, reading in _readings(layout, shapes))
 
     def do_block_order(
         self,
@@ -38,8 +37,6 @@ class Operations:
     ) -> tuple[int, ...]:
         """The first order of the blocks, as listed before any other, under which the model computes ``logits``."""
         w, ways = _oracle_weights(layout, weights), _ways(layout)
-        if w is None:
-            return ()
         tokens, right = torch.from_numpy(idx), torch.from_numpy(logits)
         scale = max(1.0, float(right.abs().max()))
         with torch.no_grad():
@@ -73,10 +70,7 @@ class Operations:
         """
         parts: list[gpt.Part] = []
         if blocks:
-            w = _oracle_weights(*blocks)
-            if w is None:
-                return {"matches": [], "nearest": None}
-            parts = gpt.blocks(w, range(len(blocks[0]["blocks"])), _ways(blocks[0]))
+            parts = gpt.blocks(_oracle_weights(*blocks), range(len(blocks[0]["blocks"])), _ways(blocks[0]))
         question = search.Question(
             shapes=[(name, value.shape) for name, value in tensors],
             flat=_flat([value for _, value in tensors]),
@@ -125,29 +119,30 @@ def _ways(layout: dict[str, Any]) -> dict[str, gpt.How]:
     return {component: part["how"] for component, part in layout["parts"].items()}
 
 
-def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:
-    """GPT's ``weights`` by the oracle's names, as ``layout`` assigns them; without GPT's own where these are unknown.
-
-    None where the layout of a part does not carry over to these sizes.
-    """
+def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor]:
+    """GPT's ``weights`` by the oracle's names, as ``layout`` assigns them; without GPT's own if these are unknown."""
     found: dict[str, Tensor] = {}
-    parts = [
-        (str(i), component, names) for i, block in enumerate(layout["blocks"]) for component, names in block.items()
-    ]
+    for at, names, reading in _readings(layout, {name: value.shape for name, value in weights.items()}):
+        assert reading is not None  # else the layout does not carry over
+        flat = _flat([weights[name] for name in names])
+        found |= {f"{at}{role}": flat[places] for role, places in reading.items()}
+    return found
+
+
+def _readings(
+    layout: dict[str, Any], given: Mapping[str, tuple[int, ...]]
+) -> Iterator[tuple[str, tuple[str, ...], dict[str, Tensor] | None]]:
+    """For each part of each block, and GPT itself: the oracle's prefix, the student's names, and how these are read."""
+    parts = [(f"{i}.", kind, names) for i, block in enumerate(layout["blocks"]) for kind, names in block.items()]
     if "model" in layout["parts"]:
         parts.append(("", "model", layout["own"]))
+    sizes = tuple(layout["sizes"].items())
     for at, component, names in parts:
         part = layout["parts"][component]
-        tensors = [weights[name] for name in names]
         known = tuple((name, tuple(shape)) for name, shape in part["shapes"])
-        shapes = tuple((name, value.shape) for (name, _), value in zip(known, tensors, strict=True))
-        sizes = tuple((key, value) for key, value in layout["sizes"].items())
-        reading = _reading(component, known, tuple(part["sizes"].items()), part["reading"], shapes, sizes)
-        if reading is None:
-            return None
-        flat = _flat(tensors)
-        found |= {f"{at}.{role}" if at else role: flat[places] for role, places in reading.items()}
-    return found
+        local = names if component == "model" else layout["local"][component]
+        shapes = tuple((name, tuple(given[own])) for name, own in zip(local, names, strict=True))
+        yield at, names, _reading(component, known, tuple(part["sizes"].items()), part["reading"], shapes, sizes)
 
 
 @functools.lru_cache(maxsize=16)
