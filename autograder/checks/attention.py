@@ -177,7 +177,7 @@ def judge(
     heads: int,
     rng: np.random.Generator,
     d: int = D,
-    expected: Collection[str] = (),
+    expected: Collection[str] | None = None,
 ) -> matching.Judged:
     """The comparison with the oracle for that number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}

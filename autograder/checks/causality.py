@@ -26,7 +26,7 @@ TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exact
 CONSTANT = 1e-3  # of the largest logit: float32 rounding through all blocks
 KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays when all others change, before and after it
 GENTLE = 0.2
-FAINT = 0.1  # of the reach that a model of the student's own blocks has
+FAINT = 0.25  # of the reach that a model of the student's own blocks has
 MOVED = 1e-5  # of the largest logit; the least that a token in the past must move a logit
 
 
@@ -103,11 +103,13 @@ def composed(
     weights: dict[str, np.ndarray],
     tokens: np.ndarray,
     starts: tuple[int, ...],
+    shared_rng: np.random.Generator,
 ) -> Sides | None:
     """What the oracle gives for a model that is the composition of its classes and their mistakes; else None."""
     if not whole.mistakes:
         return None
-    forward = whole.forward(model, assignment.course, weights)
+    model.push(weights)
+    forward = whole.forward(model, assignment.course, model.pull() | weights, shared_rng)
     return forward and compare_sides(forward, forward, tokens, starts, assignment.course.V)
 
 

@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import ladder, matching
+from autograder.checks import claims as claims_module
+from autograder.checks import ladder, matching, whole_model
+from autograder.checks.claims import Claims
 from autograder.checks.model import cross_entropy
+from autograder.checks.whole_model import Whole
 from autograder.oracle import mistakes
 from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes, Partial
@@ -35,20 +38,22 @@ ALIKE = 0.25  # relative; logits are only roughly normal
 
 
 def test_window(
-    student: Student, assignment: Assignment, charged: set[str], rng: np.random.Generator, notes: Notes
+    student: Student,
+    assignment: Assignment,
+    whole: Whole,
+    claims: Claims,
+    charged: set[str],
+    rng: np.random.Generator,
+    notes: Notes,
 ) -> None:
     n, chance = assignment.course, math.log(assignment.course.V)
     low, high = round(chance - BELOW, 2), round(chance + ABOVE, 2)
-    # The losses are those of the initial weights in another process, where nothing but the weights is the same.
-    model = student.witness.shared("GPT", n.arguments())
     text, targets = prose(assignment)
     idx = np.concatenate([rng.integers(0, n.V, (BATCH, n.T_max)), text])
     losses: list[float] = []
     for seed in rng.integers(1 << 31, size=SEEDS):
         initial = student.build("GPT", n.arguments(), seed=int(seed))
-        ladder.affordable(initial)
-        model.push(initial.pull())
-        logits = ladder.logits(model(idx), (*idx.shape, n.V)).astype(np.float64)
+        logits = initial_logits(student, initial, whole, claims.steady, n, idx, rng)
         if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
             raise Failed(
                 "At every position the logits are between 0 and 1 and sum to 1.",
@@ -107,6 +112,37 @@ def test_residual_scaling(student: Student, charged: set[str], rng: np.random.Ge
             causes=[mistakes.named("scaling_sqrt_L")],
         )
     notes.say("Both projections of each block shrink with 1/sqrt(2L), so 2L writes keep the stream's variance.")
+
+
+def initial_logits(
+    student: Student,
+    initial: Module,
+    whole: Whole,
+    steady: bool,
+    n: Dims,
+    idx: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """(B, T) -> (B, T, V): what the initial weights give, by the oracle, or else in a second process.
+
+    Raises Failed if the model itself gives something else: then these are not the weights that it computes with.
+    """
+    ladder.affordable(initial)
+    weights = initial.pull()
+    if known := whole.forward(initial, n, weights, rng):
+        return known(idx).astype(np.float64)
+    replica = student.witness.shared("GPT", n.arguments())
+    replica.push(weights)
+    right = ladder.logits(replica(idx), (*idx.shape, n.V))
+    own = ladder.logits(initial(idx), (*idx.shape, n.V))
+    gap = float(np.abs(own - right).max() / max(1.0, float(np.abs(right).max())))
+    if steady and not gap <= whole_model.CLOSE:
+        raise Failed(
+            f"With its initial weights GPT gives logits that differ from what these weights give by "
+            f"{matching.percent(gap)} of the largest.",
+            claims_module.PLAIN,
+        )
+    return right.astype(np.float64)
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
