@@ -16,7 +16,7 @@ import numpy as np
 from autograder.assignment import Dims
 from autograder.checks import ladder, matching
 from autograder.oracle import mistakes
-from autograder.oracle.handle import Comparison, Layout, Oracle, Part
+from autograder.oracle.handle import Layout, Oracle, Part
 from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed
 from autograder.sandbox.answers import Parameter
@@ -69,17 +69,16 @@ class Whole:
         layout = self._at(model, n)
         if layout is None or not layout.names <= weights.keys():
             return None
-
-        def known(idx: np.ndarray) -> np.ndarray:
-            return self.oracle.logits(layout, weights, idx)
-
-        idx = rng.integers(0, n.V, (2, n.T_max))
+        known = self.oracle.compose(layout, weights)
+        if known is None:
+            return None
+        idx = rng.integers(0, n.V, (2, min(n.T_max, LENGTH[0])))
         try:
             own = ladder.logits(model(idx), (*idx.shape, n.V))
         except (Failed, StudentError):
             return None
-        right = known(idx)
-        return known if np.abs(own - right).max() <= CLOSE * max(1.0, float(np.abs(right).max())) else None
+        right = known.logits(idx)
+        return known.logits if np.abs(own - right).max() <= CLOSE * max(1.0, float(np.abs(right).max())) else None
 
     def _at(self, model: Module, n: Dims) -> Layout | None:
         """The layout of ``model`` at its sizes."""
@@ -89,9 +88,7 @@ class Whole:
         order = {(*range(len(self.order)),): range(n.L), (*reversed(range(len(self.order))),): range(n.L)[::-1]}
         if found is None or self.order not in order or not _has(self.layout.parts["model"], found.own):
             return None
-        found = replace(found, blocks=tuple(found.blocks[i] for i in order[self.order]))
-        shapes = {p.name: p.shape for p in model.parameters}
-        return found if self.oracle.carries_over(found, shapes) else None
+        return replace(found, blocks=tuple(found.blocks[i] for i in order[self.order]))
 
 
 def examine(
@@ -136,16 +133,19 @@ def compare(
         return unknown  # the checks themselves say what is wrong
     if not layout.names <= weights.keys():
         return unknown
-    own = {name: weights[name] for name in layout.own}
-    if not oracle.carries_over(layout, {name: value.shape for name, value in weights.items()}):
+    part, composed = _part(judged["model"]), None
+    if _has(part, layout.own):
+        whole = replace(layout, parts=parts | {"model": part})
+        composed = oracle.compose(whole, weights)
+        if composed and (order := composed.block_order(idx, logits, CLOSE)):
+            return Whole(student, oracle, replace(whole, blocks=tuple(layout.blocks[i] for i in order)), order)
+    blocks = composed or oracle.compose(layout, weights)
+    if blocks is None:
         return unknown
-    part = _part(judged["model"])
-    composed = replace(layout, parts=parts | {"model": part}) if _has(part, layout.own) else None
-    if composed and not oracle.carries_over(composed, {name: value.shape for name, value in weights.items()}):
-        composed = None
-    if composed and (order := oracle.block_order(composed, weights, idx, logits, CLOSE)):
-        return Whole(student, oracle, replace(composed, blocks=tuple(layout.blocks[i] for i in order)), order)
-    found = _identify(oracle, layout, own, weights, idx, logits, n, expected)
+    # Around the student's own blocks, as they were found, GPT may show one of its mistakes only here.
+    own = {name: weights[name] for name in layout.own}
+    sizes = n.arguments() | {"blocks": n.L}
+    found = oracle.identify("model", own, [(idx, logits)], sizes, {}, CLOSE, sorted(expected), blocks=blocks)
     if match := next((match for match in found.matches if _deducted(match.mistakes) == expected), None):
         shapes = tuple((name, value.shape) for name, value in own.items())
         parts["model"] = Part(shapes, n.arguments(), match.reading, match.how)
@@ -154,7 +154,7 @@ def compare(
     names = tuple(sorted(_deducted(match.mistakes) - expected)) if match else ()
     gap = f" by up to {matching.percent(found.gap)} of the largest" if found.gap is not None else ""
     said = f"At {n} the logits for idx of shape {idx.shape} differ from those of your own blocks, composed,{gap}."
-    return Whole(student, oracle, differs=said, names=names, composition=composed)
+    return Whole(student, oracle, differs=said, names=names, composition=composed.layout if composed else None)
 
 
 def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dims) -> Layout | None:
@@ -249,19 +249,3 @@ def _part(judged: matching.Judged) -> Part:
     assert match is not None
     shapes = tuple((p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights)
     return Part(shapes, judged.sizes, match.reading, match.how)
-
-
-def _identify(
-    oracle: Oracle,
-    layout: Layout,
-    own: Mapping[str, np.ndarray],
-    weights: Mapping[str, np.ndarray],
-    idx: np.ndarray,
-    logits: np.ndarray,
-    n: Dims,
-    expected: set[str],
-) -> Comparison:
-    """With which of GPT's mistakes the oracle gives ``logits``, around the student's blocks as they were found."""
-    sizes = n.arguments() | {"blocks": n.L}
-    blocks = (layout, weights)
-    return oracle.identify("model", own, [(idx, logits)], sizes, {}, CLOSE, sorted(expected), blocks=blocks)

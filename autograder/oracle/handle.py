@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.process import Died, RaisedRemotely, SandboxError, TimedOut, Zygote
+from autograder.sandbox.process import Died, Operation, Process, RaisedRemotely, SandboxError, TimedOut, Zygote
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,8 @@ class Comparison:
 
 
 CPU = 60.0  # s: a guard against the grader's own mistakes
+KEPT = 4  # composed models that the oracle's process keeps
+_numbers = itertools.count(1)  # of composed models, which outlive a handle in the oracle's process
 
 
 class Oracle:
@@ -78,30 +81,22 @@ class Oracle:
 
     def __init__(self, zygote: Zygote) -> None:
         self._zygote = zygote
+        self._process: Process | None = None
+        self._held: list[Composed] = []  # in that process
         self.cpu = 0.0  # s, spent on the questions of this handle
 
-    def logits(self, layout: Layout, weights: Mapping[str, np.ndarray], idx: np.ndarray) -> np.ndarray:
-        """(B, T) int64 -> (B, T, V): what the student's GPT computes if it is the composition of its classes.
+    def compose(self, layout: Layout, weights: Mapping[str, np.ndarray]) -> Composed | None:
+        """The student's GPT, if it is the composition of its classes with the mistakes in ``layout``.
 
-        ``weights`` are the student's, by name, and decide the precision; the mistakes in ``layout`` are composed too.
+        ``weights`` are the student's, by name, and decide the precision. None if the layout of a class, found at other
+        sizes, has no counterpart at these.
         """
-        answer: np.ndarray = self._ask("logits", {"layout": asdict(layout), "weights": dict(weights), "idx": idx})
-        return answer
-
-    def carries_over(self, layout: Layout, shapes: Mapping[str, tuple[int, ...]]) -> bool:
-        """Whether the layout of each class, found at other sizes, has a counterpart for tensors of these ``shapes``."""
-        return bool(self._ask("carries_over", {"layout": asdict(layout), "shapes": dict(shapes)}))
-
-    def block_order(
-        self, layout: Layout, weights: Mapping[str, np.ndarray], idx: np.ndarray, logits: np.ndarray, tolerance: float
-    ) -> tuple[int, ...]:
-        """The order of the blocks under which ``logits`` gives these ``logits``; empty if there is none."""
-        arguments = {"layout": asdict(layout), "weights": dict(weights), "idx": idx, "logits": logits}
-        return tuple(self._ask("block_order", arguments | {"tolerance": tolerance}))
+        composed = Composed(self, layout, weights)
+        return composed if composed.ask("exists") else None
 
     def attention(self, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
         """(B, T, d) -> (B, T, d), for the weights q, k, v, o and o.bias of one block."""
-        answer: np.ndarray = self._ask("attention", {"weights": dict(weights), "x": x})
+        answer: np.ndarray = self.ask("attention", {"weights": dict(weights), "x": x})
         return answer
 
     def identify(
@@ -114,29 +109,26 @@ class Oracle:
         tolerance: float,
         expected: Collection[str] = (),
         readings: int | None = None,
-        blocks: tuple[Layout, Mapping[str, np.ndarray]] | None = None,
+        blocks: Composed | None = None,
     ) -> Comparison:
         """With which known mistakes the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
 
         ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
         largest entry. Mistakes that are ``expected`` are tried by themselves first. ``readings`` of an attention's
-        tensors are tried, or all; the first ones go by names. A "model" has real ``blocks``, given by their layout and
-        GPT's weights, or else a linear map in place of each.
+        tensors are tried, or all; the first ones go by names. A "model" has the ``blocks`` of a composed one, or else
+        a linear map in place of each.
         """
-        answer = self._ask(
-            "identify",
-            {
-                "component": component,
-                "tensors": list(tensors.items()),
-                "cases": list(cases),
-                "sizes": dict(sizes),
-                "probes": dict(probes),
-                "tolerance": tolerance,
-                "expected": list(expected),
-                "readings": readings,
-                "blocks": (asdict(blocks[0]), dict(blocks[1])) if blocks else None,
-            },
-        )
+        arguments = {
+            "component": component,
+            "tensors": list(tensors.items()),
+            "cases": list(cases),
+            "sizes": dict(sizes),
+            "probes": dict(probes),
+            "tolerance": tolerance,
+            "expected": list(expected),
+            "readings": readings,
+        }
+        answer = blocks.ask("identify", arguments) if blocks else self.ask("identify", arguments)
         matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"], m["how"]) for m in answer["matches"])
         return Comparison(matches, *(answer["nearest"] or ()))
 
@@ -151,17 +143,52 @@ class Oracle:
     ) -> dict[str, np.ndarray]:
         """Gradients of the loss for GPT's own ``tensors``, with x @ ``probe`` in place of each block."""
         arguments = {"tensors": list(tensors.items()), "reading": reading, "sizes": dict(sizes)}
-        return dict(self._ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
+        return dict(self.ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
 
-    def _ask(self, operation: str, arguments: dict[str, Any]) -> Any:
+    def ask(self, operation: str, arguments: dict[str, Any], *before: Operation) -> Any:
+        """What the oracle's process answers, once the operations ``before`` are done."""
         process = self._zygote.oracle()
-        before = process.cpu
+        spent = process.cpu
         try:
-            return process.call([(operation, arguments)], CPU, 10 * CPU)
+            return process.call([*before, (operation, arguments)], CPU, 10 * CPU)
         except KeyboardInterrupt:
             process.close()  # or its answer would come to the next question
             raise
         except (Died, TimedOut, RaisedRemotely) as error:
             raise SandboxError(f"the oracle failed at {operation}: {error}") from error
         finally:
-            self.cpu += process.cpu - before
+            self.cpu += process.cpu - spent
+
+    def holds(self, composed: Composed) -> bool:
+        """Whether its process has that model; from now on it has, as the last of few."""
+        process = self._zygote.oracle()
+        if process is not self._process:
+            self._process, self._held = process, []
+        known = composed in self._held
+        self._held = [*(other for other in self._held if other is not composed), composed][-KEPT:]
+        return known
+
+
+class Composed:
+    """A student's whole model as the oracle computes it."""
+
+    def __init__(self, oracle: Oracle, layout: Layout, weights: Mapping[str, np.ndarray]) -> None:
+        self._oracle, self.layout, self._weights = oracle, layout, weights
+        self._number = next(_numbers)
+
+    def logits(self, idx: np.ndarray) -> np.ndarray:
+        """(B, T) int64 -> (B, T, V)."""
+        answer: np.ndarray = self.ask("logits", {"idx": idx})
+        return answer
+
+    def block_order(self, idx: np.ndarray, logits: np.ndarray, tolerance: float) -> tuple[int, ...]:
+        """The order of the blocks under which it gives these ``logits``; empty if there is none."""
+        return tuple(self.ask("block_order", {"idx": idx, "logits": logits, "tolerance": tolerance}))
+
+    def ask(self, operation: str, arguments: dict[str, Any] | None = None) -> Any:
+        """An answer about this model, which is sent along if the oracle's process does not have it."""
+        before: list[Operation] = []
+        if not self._oracle.holds(self):
+            given = {"number": self._number, "layout": asdict(self.layout), "weights": dict(self._weights)}
+            before = [("compose", given)]
+        return self._oracle.ask(operation, {**(arguments or {}), "number": self._number}, *before)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,37 +13,64 @@ import torch
 from torch import Tensor
 
 from autograder.oracle import align, gpt, search
+from autograder.oracle.handle import KEPT
 from autograder.sandbox import confine, wire, worker
 
 MOST_ORDERS = 120  # of blocks: all of five
 
 
+@dataclass(frozen=True)
+class Model:
+    """A student's whole model in the oracle's terms; without weights if its layout is not known."""
+
+    weights: dict[str, Tensor] | None
+    ways: gpt.Ways
+    count: int  # of blocks
+
+    def blocks(self, order: Sequence[int] = ()) -> list[gpt.Part]:
+        assert self.weights is not None
+        return gpt.blocks(self.weights, order or range(self.count), self.ways)
+
+    def __call__(self, idx: Tensor, order: Sequence[int] = ()) -> Tensor:
+        assert self.weights is not None
+        return gpt.stacked(idx, self.weights, self.blocks(order), self.ways.get("model", gpt.RIGHT))
+
+
 class Operations:
     """What the oracle can be asked; arrays in float64 give answers in float64."""
 
-    def do_logits(self, layout: dict[str, Any], weights: dict[str, np.ndarray], idx: np.ndarray) -> Tensor:
+    def __init__(self) -> None:
+        self.models: dict[int, Model] = {}  # the last few, the latest at the end
+
+    def do_compose(self, number: int, layout: dict[str, Any], weights: dict[str, np.ndarray]) -> None:
+        """Keep a student's whole model under ``number``."""
+        self.models[number] = Model(
+            weights=_oracle_weights(layout, weights),
+            ways={component: part["how"] for component, part in layout["parts"].items()},
+            count=len(layout["blocks"]),
+        )
+
+    def _model(self, number: int) -> Model:
+        self.models[number] = model = self.models.pop(number)
+        while len(self.models) > KEPT:
+            del self.models[next(iter(self.models))]
+        return model
+
+    def do_exists(self, number: int) -> bool:
+        """Whether the layouts of its classes have a counterpart at its sizes."""
+        return self._model(number).weights is not None
+
+    def do_logits(self, number: int, idx: np.ndarray) -> Tensor:
         with torch.no_grad():
-            return gpt.gpt(torch.from_numpy(idx), _oracle_weights(layout, weights), _ways(layout))
+            return self._model(number)(torch.from_numpy(idx))
 
-    def do_carries_over(self, layout: dict[str, Any], shapes: dict[str, tuple[int, ...]]) -> bool:
-        return all(reading is not None for _, _, reading in _readings(layout, shapes))
-
-    def do_block_order(
-        self,
-        layout: dict[str, Any],
-        weights: dict[str, np.ndarray],
-        idx: np.ndarray,
-        logits: np.ndarray,
-        tolerance: float,
-    ) -> tuple[int, ...]:
+    def do_block_order(self, number: int, idx: np.ndarray, logits: np.ndarray, tolerance: float) -> tuple[int, ...]:
         """The first order of the blocks, as listed before any other, under which the model computes ``logits``."""
-        w, ways = _oracle_weights(layout, weights), _ways(layout)
-        tokens, right = torch.from_numpy(idx), torch.from_numpy(logits)
+        model, tokens, right = self._model(number), torch.from_numpy(idx), torch.from_numpy(logits)
         scale = max(1.0, float(right.abs().max()))
         with torch.no_grad():
-            for order in itertools.islice(itertools.permutations(range(len(layout["blocks"]))), MOST_ORDERS):
-                got = gpt.stacked(tokens, w, gpt.blocks(w, order, ways), ways.get("model", gpt.RIGHT))
-                if float((got - right).abs().max()) <= tolerance * scale:
+            for order in itertools.islice(itertools.permutations(range(model.count)), MOST_ORDERS):
+                if float((model(tokens, order) - right).abs().max()) <= tolerance * scale:
                     return order
         return ()
 
@@ -60,17 +88,15 @@ class Operations:
         tolerance: float,
         expected: list[str],
         readings: int | None,
-        blocks: tuple[dict[str, Any], dict[str, np.ndarray]] | None,
+        number: int | None = None,
     ) -> dict[str, Any]:
         """Which known mistakes, of the fewest, make the oracle compute ``cases``: inputs and outputs of a class.
 
         ``matches`` are the explanations that do so, without mistakes where the right model does, none where no known
         one does. ``reading`` is the number of the reading of ``tensors`` among those that ``align`` yields. ``nearest``
-        tells how far the right model is where it does not fit.
+        tells how far the right model is where it does not fit. ``number`` is that of a composed model whose blocks are
+        taken.
         """
-        parts: list[gpt.Part] = []
-        if blocks:
-            parts = gpt.blocks(_oracle_weights(*blocks), range(len(blocks[0]["blocks"])), _ways(blocks[0]))
         question = search.Question(
             shapes=[(name, value.shape) for name, value in tensors],
             flat=_flat([value for _, value in tensors]),
@@ -80,7 +106,7 @@ class Operations:
             tolerance=tolerance,
             expected=frozenset(expected),
             readings=readings,
-            blocks=parts,
+            blocks=self._model(number).blocks() if number else (),
         )
         with torch.no_grad():
             found, nearest = search.explain(component, question)
@@ -115,15 +141,15 @@ class Operations:
         return {name: gradient.numpy()[place] for name, place in align.positions(shapes)}
 
 
-def _ways(layout: dict[str, Any]) -> dict[str, gpt.How]:
-    return {component: part["how"] for component, part in layout["parts"].items()}
+def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:
+    """GPT's ``weights`` by the oracle's names, as ``layout`` assigns them; without GPT's own if these are unknown.
 
-
-def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor]:
-    """GPT's ``weights`` by the oracle's names, as ``layout`` assigns them; without GPT's own if these are unknown."""
+    None if the layout of a class has no counterpart at these sizes.
+    """
     found: dict[str, Tensor] = {}
     for at, names, reading in _readings(layout, {name: value.shape for name, value in weights.items()}):
-        assert reading is not None  # else the layout does not carry over
+        if reading is None:
+            return None
         flat = _flat([weights[name] for name in names])
         found |= {f"{at}{role}": flat[places] for role, places in reading.items()}
     return found
