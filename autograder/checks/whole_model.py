@@ -16,7 +16,7 @@ import numpy as np
 from autograder.assignment import Dims
 from autograder.checks import ladder, matching
 from autograder.oracle import mistakes
-from autograder.oracle.handle import Layout, Oracle, Part
+from autograder.oracle.handle import Composed, Layout, Oracle, Part
 from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed
 from autograder.sandbox.answers import Parameter
@@ -25,9 +25,8 @@ from autograder.sandbox.module import Module
 from autograder.sandbox.student import Student
 
 CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
+SHORT = 9  # positions, enough to see that a known model is the one at hand
 UNUSED = "Does forward apply every block, at every size?"
-BATCH, LENGTH = (2, 5), (9, 25)  # B and T are drawn from these ranges: a model cannot know at which it is compared
-
 
 Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> logits (B, T, V)
 
@@ -59,20 +58,22 @@ class Whole:
         """Whether the layout has a mistake in it, which its class's own check has named."""
         return self.layout is not None and any(part.how for part in self.layout.parts.values())
 
+    def composed(self, model: Module, n: Dims, weights: Mapping[str, np.ndarray]) -> Composed | None:
+        """What ``model``, a GPT of any sizes, should compute under all these ``weights``; None if that is not known."""
+        layout = self._at(model, n)
+        return self.oracle.compose(layout, weights) if layout and layout.names <= weights.keys() else None
+
     def forward(
         self, model: Module, n: Dims, weights: Mapping[str, np.ndarray], rng: np.random.Generator
     ) -> Forward | None:
         """What ``model``, a GPT of any sizes that has all these ``weights``, computes, by the oracle.
 
-        None if its layout is not known, or if the model computes something else for a first input.
+        None if that is not known, or if the model computes something else for a first input.
         """
-        layout = self._at(model, n)
-        if layout is None or not layout.names <= weights.keys():
-            return None
-        known = self.oracle.compose(layout, weights)
+        known = self.composed(model, n, weights)
         if known is None:
             return None
-        idx = rng.integers(0, n.V, (2, min(n.T_max, LENGTH[0])))
+        idx = rng.integers(0, n.V, (2, min(n.T_max, SHORT)))
         try:
             own = ladder.logits(model(idx), (*idx.shape, n.V))
         except (Failed, StudentError):
@@ -119,8 +120,10 @@ def compare(
         return unknown
     parts = {component: _part(judged[component]) for component in ("attention", "mlp", "block")}
     expected = _deducted(judged["model"].names)
-    B, T = int(rng.integers(*BATCH)), int(rng.integers(*LENGTH))
-    idx = rng.integers(0, n.V, (B, min(T, n.T_max)))
+    # One B and T are drawn, so that a model cannot know at which sizes it is compared; the others are short, so that a
+    # mistake is searched for quickly, and as long as can be.
+    shapes = [(2, min(SHORT, n.T_max)), (int(rng.integers(2, 5)), int(rng.integers(n.T_max // 8 + 1, n.T_max)))]
+    tokens = [rng.integers(0, n.V, shape) for shape in (*shapes, (2, n.T_max))]
     try:
         model = student.shared("GPT", n.arguments())
         layout = blocks_of(student, parts, model, n)
@@ -128,7 +131,7 @@ def compare(
             return unknown
         weights = {name: value.astype(np.float32) for name, value in matching.own_weights(model, rng).items()}
         model.push(weights)
-        logits = ladder.logits(model(idx), (*idx.shape, n.V)).astype(np.float32)
+        cases = [(idx, ladder.logits(model(idx), (*idx.shape, n.V)).astype(np.float32)) for idx in tokens]
     except (Failed, StudentError):
         return unknown  # the checks themselves say what is wrong
     if not layout.names <= weights.keys():
@@ -137,7 +140,7 @@ def compare(
     if _has(part, layout.own):
         whole = replace(layout, parts=parts | {"model": part})
         composed = oracle.compose(whole, weights)
-        if composed and (order := composed.block_order(idx, logits, CLOSE)):
+        if composed and (order := composed.block_order(cases, CLOSE)):
             return Whole(student, oracle, replace(whole, blocks=tuple(layout.blocks[i] for i in order)), order)
     blocks = composed or oracle.compose(layout, weights)
     if blocks is None:
@@ -145,15 +148,15 @@ def compare(
     # Around the student's own blocks, as they were found, GPT may show one of its mistakes only here.
     own = {name: weights[name] for name in layout.own}
     sizes = n.arguments() | {"blocks": n.L}
-    found = oracle.identify("model", own, [(idx, logits)], sizes, {}, CLOSE, sorted(expected), blocks=blocks)
+    found = oracle.identify("model", own, cases, sizes, {}, CLOSE, sorted(expected), blocks=blocks)
     if match := next((match for match in found.matches if _deducted(match.mistakes) == expected), None):
-        shapes = tuple((name, value.shape) for name, value in own.items())
-        parts["model"] = Part(shapes, n.arguments(), match.reading, match.how)
+        tensors = tuple((name, value.shape) for name, value in own.items())
+        parts["model"] = Part(tensors, n.arguments(), match.reading, match.how)
         return Whole(student, oracle, replace(layout, parts=parts), tuple(range(n.L)))
     match = found.matches[0] if len(found.matches) == 1 else None
     names = tuple(sorted(_deducted(match.mistakes) - expected)) if match else ()
     gap = f" by up to {matching.percent(found.gap)} of the largest" if found.gap is not None else ""
-    said = f"At {n} the logits for idx of shape {idx.shape} differ from those of your own blocks, composed,{gap}."
+    said = f"At {n} the logits differ from those of your own blocks, composed,{gap}."
     return Whole(student, oracle, differs=said, names=names, composition=composed.layout if composed else None)
 
 

@@ -181,9 +181,9 @@ class Composed:
         answer: np.ndarray = self.ask("logits", {"idx": idx})
         return answer
 
-    def block_order(self, idx: np.ndarray, logits: np.ndarray, tolerance: float) -> tuple[int, ...]:
-        """The order of the blocks under which it gives these ``logits``; empty if there is none."""
-        return tuple(self.ask("block_order", {"idx": idx, "logits": logits, "tolerance": tolerance}))
+    def block_order(self, cases: Sequence[tuple[np.ndarray, np.ndarray]], tolerance: float) -> tuple[int, ...]:
+        """The order of the blocks under which it computes ``cases``, tokens and logits; empty if there is none."""
+        return tuple(self.ask("block_order", {"cases": list(cases), "tolerance": tolerance}))
 
     def ask(self, operation: str, arguments: dict[str, Any] | None = None) -> Any:
         """An answer about this model, which is sent along if the oracle's process does not have it."""

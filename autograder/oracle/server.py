@@ -64,15 +64,22 @@ class Operations:
         with torch.no_grad():
             return self._model(number)(torch.from_numpy(idx))
 
-    def do_block_order(self, number: int, idx: np.ndarray, logits: np.ndarray, tolerance: float) -> tuple[int, ...]:
-        """The first order of the blocks, as listed before any other, under which the model computes ``logits``."""
-        model, tokens, right = self._model(number), torch.from_numpy(idx), torch.from_numpy(logits)
-        scale = max(1.0, float(right.abs().max()))
+    def do_block_order(
+        self, number: int, cases: list[tuple[np.ndarray, np.ndarray]], tolerance: float
+    ) -> tuple[int, ...]:
+        """The first order of the blocks, as listed before any other, under which the model computes ``cases``."""
+        model = self._model(number)
+        given = [(torch.from_numpy(idx), torch.from_numpy(logits)) for idx, logits in cases]
+
+        def fits(order: tuple[int, ...]) -> bool:
+            return all(
+                float((model(idx, order) - logits).abs().max()) <= tolerance * max(1.0, float(logits.abs().max()))
+                for idx, logits in given
+            )
+
         with torch.no_grad():
-            for order in itertools.islice(itertools.permutations(range(model.count)), MOST_ORDERS):
-                if float((model(tokens, order) - right).abs().max()) <= tolerance * scale:
-                    return order
-        return ()
+            orders = itertools.islice(itertools.permutations(range(model.count)), MOST_ORDERS)
+            return next(filter(fits, orders), ())
 
     def do_attention(self, weights: dict[str, np.ndarray], x: np.ndarray) -> Tensor:
         with torch.no_grad():
