@@ -140,9 +140,9 @@ def claims(suite: Suite, assignment: Assignment, whole: Whole) -> Claims:
     if whole.layout and not whole.mistakes:
         return Claims(steady=True)
     found = measure(suite.student, assignment.small, suite.generator("claims"))
-    if whole.differs and not whole.at_small_sizes and not found.about_parameters:
+    if whole.unused and not found.about_parameters:
         cause = " ".join(row.told for row in whole.causes)
-        return replace(found, about_parameters=whole.differs, hint=cause or whole_model.UNUSED)
+        return replace(found, about_parameters=whole.unused, hint=cause or whole_model.UNUSED)
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from autograder.assignment import Assignment, Dims
-from autograder.checks import claims, ladder, matching
+from autograder.checks import claims, ladder, matching, whole_model
 from autograder.checks.whole_model import Whole
 from autograder.oracle import mistakes
 from autograder.oracle.handle import Oracle
@@ -77,9 +77,9 @@ def test_composition(
     student.release()  # from the linear maps
     whole: Whole = request.getfixturevalue("whole")
     matching.decide(found, "GPT", notes, elsewhere)
-    if whole.differs and whole.at_small_sizes:
+    if whole.differs and not whole.unused:
         kind = Partial if len(whole.names) == 1 else Failed
-        raise kind(whole.differs, "" if whole.names else "Which arguments do Block and GPT pass on?", whole.causes)
+        raise kind(whole.differs, "" if whole.names else whole_model.ARGUMENTS, whole.causes)
     if judged is None:
         notes.say("The blocks are no modules of their own in this model; around them its values are right.")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autograder.assignment import Dims
-from autograder.checks import ladder, matching
+from autograder.checks import claims, ladder, matching
 from autograder.oracle import mistakes
 from autograder.oracle.handle import Composed, Layout, Oracle, Part
 from autograder.oracle.mistakes import Mistake
@@ -27,6 +27,7 @@ from autograder.sandbox.student import Student
 CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
 SHORT = 9  # positions, enough to see that a known model is the one at hand
 UNUSED = "Does forward apply every block, at every size?"
+ARGUMENTS = "Which sizes do Block and GPT pass on, and is any of them fixed?"
 
 Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> logits (B, T, V)
 
@@ -36,7 +37,8 @@ class Whole:
     """What the whole model turned out to be.
 
     ``layout`` is None if GPT is not known to be the composition of its classes. ``differs`` says by how much it is
-    known not to be that; ``names`` are the mistakes that then explain it.
+    known not to be that, ``unused`` how many parameters have no effect at the course's sizes alone; ``names`` are the
+    mistakes that explain it.
     """
 
     student: Student
@@ -45,7 +47,7 @@ class Whole:
     order: tuple[int, ...] = ()  # in which the blocks are applied, by their numbers in the listing
     differs: str = ""
     names: tuple[str, ...] = ()
-    at_small_sizes: bool = False  # whether it differs there too
+    unused: str = ""
     composition: Layout | None = None  # what it differs from
 
     @property
@@ -100,11 +102,19 @@ def examine(
     small: Dims,
     rng: np.random.Generator,
 ) -> Whole:
-    """Compare GPT with the composition of its classes at the course's sizes; if it differs, at small ones too."""
+    """Compare GPT with the composition of its classes at the course's sizes; if it differs, find out where."""
     whole = compare(student, oracle, judged, course, rng)
-    if whole.differs and (again := compare(student, oracle, judged, small, rng)).differs:
-        return replace(again, at_small_sizes=True, composition=None)
-    return whole
+    if not whole.differs:
+        return whole
+    if (again := compare(student, oracle, judged, small, rng)).differs:
+        return replace(again, composition=None)
+    try:
+        model = student.shared("GPT", course.arguments())
+        unused = sum(p.size for p in claims.idle(model, course, rng))
+    except (Failed, StudentError):
+        return whole
+    said = f"At {course}, {unused:,} of the {model.numel:,} parameters can change and no logit moves."
+    return replace(whole, unused=said if unused else "")
 
 
 def compare(
@@ -136,28 +146,42 @@ def compare(
         return unknown  # the checks themselves say what is wrong
     if not layout.names <= weights.keys():
         return unknown
-    part, composed = _part(judged["model"]), None
-    if _has(part, layout.own):
-        whole = replace(layout, parts=parts | {"model": part})
-        composed = oracle.compose(whole, weights)
-        if composed and (order := composed.block_order(cases, CLOSE)):
-            return Whole(student, oracle, replace(whole, blocks=tuple(layout.blocks[i] for i in order)), order)
+    own = {name: weights[name] for name in layout.own}
+
+    def fitting(part: Part) -> tuple[Composed | None, tuple[int, ...]]:
+        """GPT with its own tensors as in ``part``, and the order of its blocks under which it computes ``cases``."""
+        composed = oracle.compose(replace(layout, parts=parts | {"model": part}), weights)
+        return composed, composed.block_order(cases, CLOSE) if composed else ()
+
+    part = _part(judged["model"])
+    composed, order = fitting(part) if _has(part, layout.own) else (None, ())
+    if composed and order:
+        return _known(student, oracle, composed.layout, order)
     blocks = composed or oracle.compose(layout, weights)
     if blocks is None:
         return unknown
     # Around the student's own blocks, as they were found, GPT may show one of its mistakes only here.
-    own = {name: weights[name] for name in layout.own}
     sizes = n.arguments() | {"blocks": n.L}
-    found = oracle.identify("model", own, cases, sizes, {}, CLOSE, sorted(expected), blocks=blocks)
-    if match := next((match for match in found.matches if _deducted(match.mistakes) == expected), None):
+    found = oracle.identify("model", own, cases[:1], sizes, {}, CLOSE, sorted(expected), blocks=blocks)
+    alike = [match for match in found.matches if _deducted(match.mistakes) == expected]
+    for match in alike[:1]:  # its own tensors may be other ones than in its own check
         tensors = tuple((name, value.shape) for name, value in own.items())
-        parts["model"] = Part(tensors, n.arguments(), match.reading, match.how)
-        return Whole(student, oracle, replace(layout, parts=parts), tuple(range(n.L)))
-    match = found.matches[0] if len(found.matches) == 1 else None
-    names = tuple(sorted(_deducted(match.mistakes) - expected)) if match else ()
+        again, order = fitting(Part(tensors, n.arguments(), match.reading, match.how))
+        if again and order:
+            return _known(student, oracle, again.layout, order)
+    names = {name for match in found.matches for name in _deducted(match.mistakes)} - expected
     gap = f" by up to {matching.percent(found.gap)} of the largest" if found.gap is not None else ""
-    said = f"At {n} the logits differ from those of your own blocks, composed,{gap}."
-    return Whole(student, oracle, differs=said, names=names, composition=composed.layout if composed else None)
+    return Whole(
+        student,
+        oracle,
+        differs=f"At {n} the logits differ from those of your own blocks, composed,{gap}.",
+        names=tuple(sorted(names)) if len(found.matches) == 1 else (),
+        composition=composed.layout if composed else None,
+    )
+
+
+def _known(student: Student, oracle: Oracle, layout: Layout, order: tuple[int, ...]) -> Whole:
+    return Whole(student, oracle, replace(layout, blocks=tuple(layout.blocks[i] for i in order)), order)
 
 
 def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dims) -> Layout | None:

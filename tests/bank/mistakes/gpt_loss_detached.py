@@ -1,6 +1,7 @@
 # /// bank
 # about = "the loss is detached from the parameters, so training changes nothing"
 # extends = "reference"
+# unnamed = "no value is wrong: what is missing is the way from the loss to the parameters"
 # [loses]
 # "model.gradients" = "failed"
 # "model.training" = "failed"
