@@ -330,6 +330,8 @@ def reach_of_classes(
     if composed is None:
         return None
     before, after = (composed.logits(idx) for idx in (row, changed_from(row, (0,), n.V)))
+    if before is None or after is None:
+        return None
     return float(np.median(Sides(before, after, (0,)).moved(0)[1:]))
 
 

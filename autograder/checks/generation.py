@@ -21,7 +21,6 @@ import pytest
 from autograder import raised
 from autograder.assignment import Assignment, Dims
 from autograder.checks import ladder
-from autograder.checks.claims import Claims
 from autograder.checks.whole_model import Whole
 from autograder.oracle import mistakes
 from autograder.oracle.mistakes import Mistake
@@ -59,7 +58,7 @@ def model(student: Student, assignment: Assignment) -> Module:
 
 @pytest.fixture
 def set_weights(
-    student: Student, model: Module, assignment: Assignment, whole: Whole, claims: Claims, rng: np.random.Generator
+    student: Student, model: Module, assignment: Assignment, whole: Whole, rng: np.random.Generator
 ) -> Callable[[dict[str, np.ndarray]], Forward]:
     """Set weights of the model; what its forward gives then, from elsewhere: the oracle, or else a second process."""
     n = sizes(assignment)
@@ -72,7 +71,7 @@ def set_weights(
         replica = student.witness.build("GPT", n.arguments())
         replica.push(complete)
         plain = partial(probabilities, replica, n)
-        if claims.steady:
+        if is_steady(replica, n, rng):
             return plain
         # It is random by itself, as with dropout that is always on: tokens then follow its mean, which is known up to
         # what has not been seen in so many draws.
@@ -143,7 +142,8 @@ def test_sampling(
         if np.median(places[:, -1].max(-1)) < LIKELIEST:
             break
     chosen = int(np.abs(places[:, -1] - places[:, 0]).sum(-1).argmax())
-    prompt = np.repeat(prompts[chosen : chosen + 1], DRAWS, 0)
+    rows = DRAWS if is_steady(model, n, rng) else DRAWS // 4  # the mean of few passes is not known that well
+    prompt = np.repeat(prompts[chosen : chosen + 1], rows, 0)
     right = whole.layout is not None and not whole.mistakes
     p = forward(prompt[:1] if right else prompt)[:, -1].mean(0)  # in the batch in which tokens are drawn, if rows mix
     drawn, again = (generate(student, model, prompt, 1, n, seed=seed)[:, -1] for seed in (1, 2))
@@ -173,13 +173,19 @@ def test_sampling(
         )
     if fixed:
         raise Failed(
-            f"{DRAWS} draws came out the same under 2 seeds of torch's generator.",
+            f"{rows} draws came out the same under 2 seeds of torch's generator.",
             causes=[mistakes.named("generate_fixed_seed")],
         )
     notes.say(f"{counts.sum()} draws follow the softmax of the last position's logits.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def is_steady(model: Module, n: Dims, rng: np.random.Generator) -> bool:
+    """Whether forward gives the same twice."""
+    idx = rng.integers(0, n.V, (2, 5))
+    return np.array_equal(*(probabilities(model, n, idx, seed) for seed in (0, 1)))
 
 
 def sizes(assignment: Assignment) -> Dims:

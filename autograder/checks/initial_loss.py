@@ -125,9 +125,9 @@ def initial_logits(
     ladder.affordable(initial)
     weights = initial.pull()
     own = ladder.logits(initial(idx), (*idx.shape, n.V))
-    if known := whole.composed(initial, n, weights):
-        right, close = known.logits(idx), EPS_SHOWS
-    else:
+    known = whole.composed(initial, n, weights)
+    right, close = known.logits(idx) if known else None, EPS_SHOWS
+    if right is None:
         # From the same seed, so that tensors that are not registered are the same too.
         replica = student.witness.build("GPT", n.arguments(), seed=seed)
         replica.push(weights)

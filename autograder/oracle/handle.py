@@ -176,9 +176,9 @@ class Composed:
         self._oracle, self.layout, self._weights = oracle, layout, weights
         self._number = next(_numbers)
 
-    def logits(self, idx: np.ndarray) -> np.ndarray:
-        """(B, T) int64 -> (B, T, V)."""
-        answer: np.ndarray = self.ask("logits", {"idx": idx})
+    def logits(self, idx: np.ndarray) -> np.ndarray | None:
+        """(B, T) int64 -> (B, T, V) float32; None if its mistakes let it compute nothing for so many rows or tokens."""
+        answer: np.ndarray | None = self.ask("logits", {"idx": idx})
         return answer
 
     def block_order(self, cases: Sequence[tuple[np.ndarray, np.ndarray]], tolerance: float) -> tuple[int, ...]:

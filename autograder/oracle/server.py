@@ -60,9 +60,13 @@ class Operations:
         """Whether the layouts of its classes have a counterpart at its sizes."""
         return self._model(number).weights is not None
 
-    def do_logits(self, number: int, idx: np.ndarray) -> Tensor:
-        with torch.no_grad():
-            return self._model(number)(torch.from_numpy(idx))
+    def do_logits(self, number: int, idx: np.ndarray) -> Tensor | None:
+        """What the model computes; None if its mistakes let it compute nothing for so many rows or tokens."""
+        try:
+            with torch.no_grad():
+                return self._model(number)(torch.from_numpy(idx))
+        except (RuntimeError, IndexError):
+            return None
 
     def do_block_order(
         self, number: int, cases: list[tuple[np.ndarray, np.ndarray]], tolerance: float
@@ -106,7 +110,7 @@ class Operations:
         """
         question = search.Question(
             shapes=[(name, value.shape) for name, value in tensors],
-            flat=_flat([value for _, value in tensors]),
+            flat=_flat([value for _, value in tensors], cases[0][1].dtype),
             cases=[(torch.from_numpy(x), torch.from_numpy(y)) for x, y in cases],
             sizes=sizes,
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
@@ -135,7 +139,7 @@ class Operations:
         targets: np.ndarray,
     ) -> dict[str, np.ndarray]:
         """Gradients of the loss for GPT's own tensors, with a linear map in place of each block."""
-        flat = _flat([value for _, value in tensors]).requires_grad_()
+        flat = _flat([value for _, value in tensors], probe.dtype).requires_grad_()
         shapes = [(name, value.shape) for name, value in tensors]
         where, _ = next(itertools.islice(align.model(shapes, sizes["V"], sizes["T_max"], sizes["d"]), reading, None))
         blocks: list[gpt.Part] = [lambda x: x @ torch.from_numpy(probe)] * sizes["L"]
@@ -157,7 +161,7 @@ def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> d
     for at, names, reading in _readings(layout, {name: value.shape for name, value in weights.items()}):
         if reading is None:
             return None
-        flat = _flat([weights[name] for name in names])
+        flat = _flat([weights[name] for name in names], np.dtype(np.float32))
         found |= {f"{at}{role}": flat[places] for role, places in reading.items()}
     return found
 
@@ -188,10 +192,9 @@ def _reading(
     return {role: torch.from_numpy(np.ascontiguousarray(places)) for role, places in reading.items()}
 
 
-def _flat(tensors: list[np.ndarray]) -> Tensor:
+def _flat(tensors: list[np.ndarray], dtype: np.dtype[Any]) -> Tensor:
     """All entries end to end, then a 0 and a 1, as ``align`` counts them."""
-    dtype = tensors[0].dtype if tensors else np.float64
-    return torch.from_numpy(np.concatenate([*(t.reshape(-1) for t in tensors), np.array([0, 1], dtype)]))
+    return torch.from_numpy(np.concatenate([*(t.reshape(-1) for t in tensors), np.array([0, 1])]).astype(dtype))
 
 
 def _tensors(weights: Mapping[str, np.ndarray], prefix: str = "") -> dict[str, Tensor]:
