@@ -14,8 +14,6 @@ import typer
 from autograder.course.cli import course
 from autograder.files import BadInput, Refused, write_whole
 
-SHORTEST_SECRET = 16  # bytes
-
 app = typer.Typer(name="autograder", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(course)
 
@@ -34,8 +32,10 @@ def grade(
         Path | None, typer.Option(help="write the report to this file, and what the untrained model writes beside it")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="write the report to this file as a page with pictures")] = None,
-    seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
-    secret_file: Annotated[Path | None, typer.Option(help="draw them from what is in this file")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="draw the hidden inputs from this number; --official mixes a new secret in")
+    ] = None,
+    secret_file: Annotated[Path | None, typer.Option(help="draw them from the secret in this file")] = None,
     only: Annotated[str | None, typer.Option(help="one criterion alone, such as causality")] = None,
     history: Annotated[
         Path | None, typer.Option(help="remember the points in this folder, and say what changed since the last run")
@@ -54,6 +54,7 @@ def grade(
 
     with Zygote() as zygote:
         from autograder import rubric, submission, suite
+        from autograder import secret as secrets
 
         try:
             handed_in = submission.read(path)
@@ -68,9 +69,11 @@ def grade(
         if seed is not None and secret_file is not None:
             raise BadInput("--seed and --secret-file: both say what the hidden inputs are drawn from; give one")
         # Read before anything of the submission runs.
-        secret = suite.PUBLIC_SECRET if seed is None else str(seed).encode()
+        secret = secrets.PUBLIC if seed is None else str(seed).encode()
         if secret_file is not None:
             secret = _secret(secret_file)
+        elif official:
+            secret = secrets.mix(secrets.draw(), seed)
         for option, file in (("--json", json), ("--html", html)):
             if file is not None and file.is_dir():
                 raise BadInput(f"{option} {file}: a folder; name a file in it")
@@ -196,15 +199,9 @@ def schema() -> None:
 
 
 def _secret(path: Path) -> bytes:
-    try:
-        secret = path.read_bytes().strip()
-    except OSError as error:
-        raise BadInput(f"--secret-file {path}: {error.strerror}; make the package again") from None
-    if len(secret) < SHORTEST_SECRET:
-        raise BadInput(
-            f"--secret-file {path}: shorter than {SHORTEST_SECRET} bytes, so it can be guessed; make a longer one"
-        )
-    return secret
+    from autograder.secret import read
+
+    return read(path, f"--secret-file {path}", "make the package again")
 
 
 def main() -> None:

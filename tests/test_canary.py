@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import rubric
+from autograder import rubric, secret
 from autograder.sandbox import canary, landlock, seccomp
 from autograder.sandbox.process import SandboxError, Zygote
 from tests.conftest import ROOT
@@ -90,13 +90,14 @@ def grade(target: Path, *options: str, code: str = "") -> tuple[int, str, str]:
 @needs_both
 def test_official_grading_says_so_in_a_report_that_is_the_same_twice(tmp_path: Path) -> None:
     documents = []
+    (tmp_path / "secret").write_bytes(secret.draw())
     for name in ("one", "two"):
-        assert grade(tmp_path / name, "--official")[::2] == (0, "")
+        assert grade(tmp_path / name, "--official", "--secret-file", str(tmp_path / "secret"))[::2] == (0, "")
         documents.append(json.loads((tmp_path / name).read_text("utf-8")))
         del documents[-1]["timing"]
     assert json.dumps(documents[0]) == json.dumps(documents[1])
     assert (documents[0]["provenance"]["mode"], documents[0]["provenance"]["accepted"]) == ("official", [])
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "secret", "two"]
 
 
 def test_official_grading_is_refused_where_something_leaks(tmp_path: Path) -> None:

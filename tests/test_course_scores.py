@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,8 @@ def test_rescored_reports_equal_those_graded_with_the_new_rubric(course: Course,
         rescore(book, new, "")
     (found,) = course.out.glob("results/*formula=16*")
     course.out = tmp_path / "afresh"
+    course.out.mkdir()
+    shutil.copy(found.parent.parent / "secret", course.out)
     course.regrade(rubric=new)
     (afresh,) = course.out.glob("results/*")
     assert afresh.read_text() == found.read_text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import stat
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from autograder.lms import Place, _pack, _run
 from autograder.report import Report, Verdict
 from autograder.rubric import Criterion
 from autograder.sandbox.process import Zygote
+from autograder.secret import identify
 from tests import bank_file, test_terminal
 from tests.conftest import ROOT
 from tests.test_cli import command, one_line
@@ -300,7 +300,7 @@ def test_a_grading_on_gradescope_gives_the_score_and_the_grader_s_own_record(tmp
     assert place.secret
     assert place.secret.read_text().strip() not in text + done.stdout
     secret = place.secret.read_bytes().strip()
-    assert data["extra_data"]["seed_id"] == hashlib.sha256(secret).hexdigest()[:12]
+    assert data["extra_data"]["seed_id"] == identify(secret)
 
 
 METADATA = {

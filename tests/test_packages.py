@@ -7,13 +7,16 @@ import json
 import stat
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import pytest
 
-from autograder import cli, lms, rubric
+from autograder import cli, lms, rubric, secret, suite
 from autograder.files import BadInput
 from autograder.lms import _pack, _run
+from autograder.sandbox import canary, process
 from tests.conftest import ROOT
 from tests.test_cli import command, one_line
 from tests.validators import gradescope as gradescope_validator
@@ -132,3 +135,44 @@ def test_a_package_cannot_be_made_where_a_part_is_missing(tmp_path: Path, monkey
     monkeypatch.setattr(_pack, "TOP", tmp_path)
     with pytest.raises(_pack.PackError, match=r"setup\.sh.*full checkout"):
         lms.get("gradescope").package(b"secret", "")  # type: ignore[attr-defined]
+
+
+# --- secrets of gradings that count -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., bytes]:
+    """What `grade` draws the hidden inputs from, without grading."""
+    (tmp_path / "gpt.py").write_text("class GPT: pass\n")
+    found: list[bytes] = []
+
+    def look(*_: object, secret: bytes, **__: object) -> None:
+        found.append(secret)
+        raise BadInput("seen")
+
+    monkeypatch.setattr(process, "Zygote", MagicMock())
+    monkeypatch.setattr(canary, "check", lambda *_: ())
+    monkeypatch.setattr(suite, "grade", look)
+
+    def drawn(*options: str) -> bytes:
+        monkeypatch.setattr(cli.sys, "argv", ["autograder", "grade", str(tmp_path / "gpt.py"), *options])
+        with pytest.raises(SystemExit):
+            cli.main()
+        return found[-1]
+
+    return drawn
+
+
+def test_a_grading_that_counts_has_a_secret_that_cannot_be_guessed(drawn: Callable[..., bytes], tmp_path: Path) -> None:
+    official = [drawn("--official"), drawn("--official"), drawn("--official", "--seed", "7")]
+    assert len({*official, drawn("--official", "--seed", "7")}) == 4
+    assert min(map(len, official)) >= 32
+    assert (drawn(), drawn("--seed", "7")) == (secret.PUBLIC, b"7")  # a student's own machine has nothing to hide
+    (tmp_path / "secret").write_bytes(secret.draw())
+    given = drawn("--official", "--secret-file", str(tmp_path / "secret"))
+    assert given == (tmp_path / "secret").read_bytes()
+
+
+def test_every_platform_grades_officially() -> None:
+    assert _run.OFFICIAL == ("--official",)
+    assert lms.get("junit").place(Path("x")).secret is None  # so that `grade --official` draws one

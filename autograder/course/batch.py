@@ -7,7 +7,6 @@ up again by the same command: what has its result is not graded again.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from autograder import suite
+from autograder import secret, suite
 from autograder.course import intake
 from autograder.course.gradebook import Gradebook, now
 from autograder.course.intake import Item
@@ -53,8 +52,7 @@ class Key:
 
     @classmethod
     def of(cls, conditions: Conditions) -> Key:
-        seed = hashlib.sha256(conditions.secret).hexdigest()[:12]
-        return cls(suite.grader_version(), conditions.rubric.version, seed)
+        return cls(suite.grader_version(), conditions.rubric.version, secret.identify(conditions.secret))
 
     def document(self, sha256: str) -> str:
         """The file name of the report on these sources."""

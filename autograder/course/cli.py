@@ -38,7 +38,9 @@ def regrade(
     roster: Annotated[Path | None, typer.Option(help="a CSV file that says who belongs to the course")] = None,
     attempts: Annotated[str, typer.Option(help="latest, or all")] = "latest",
     assignment: Annotated[str | None, typer.Option(help="which one, in nbgrader's submitted/")] = None,
-    seed: Annotated[int | None, typer.Option(help="draw the hidden inputs from this number")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="draw other hidden inputs, from this number and the gradebook's secret")
+    ] = None,
     rubric: RubricFile = None,
     note: Note = "",
     anonymous: Anonymous = None,

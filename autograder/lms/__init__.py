@@ -22,7 +22,7 @@ class Place:
 
     submission: Path
     result: Path
-    secret: Path | None  # what the hidden inputs are drawn from; None: the public ones
+    secret: Path | None  # what the hidden inputs are drawn from; None: a new one for each grading
     root: Path
 
 

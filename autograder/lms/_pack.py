@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import io
-import secrets
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder import secret
 from autograder.assignment import ASSIGNMENT
 from autograder.files import BadInput
 
@@ -16,7 +16,6 @@ TOP = Path(__file__).resolve().parents[2]
 GRADER = ("*.py", "*.toml", "*.json", "*.txt", "*.html", "*.css", "*.js", "*.ipynb")
 INSTALL = ("setup.sh", "missing.py", "grade.txt", "torch.txt")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files give the same bytes, whenever they are packed
-SECRET_BYTES = 32
 HANDED_OUT = "student/"
 
 
@@ -66,7 +65,7 @@ def student() -> dict[str, Entry]:
 
 def new_secret() -> bytes:
     """A secret from the operating system, as a line of text."""
-    return f"{secrets.token_hex(SECRET_BYTES)}\n".encode()
+    return secret.draw() + b"\n"
 
 
 def zipped(entries: dict[str, Entry]) -> bytes:
