@@ -70,7 +70,7 @@ def report(sha256: str, text: str, key: batch.Key, rows: Rubric = ROWS, **eviden
 class Pool:
     """Grades at once; ``graded`` lists what. ``lose`` raises that many times, as a pool whose processes are gone."""
 
-    chunk, ahead = 1, 2
+    chunk, ahead, shared = 1, 2, True
 
     def __init__(self, conditions: Conditions, lose: int = 0) -> None:
         self.key, self.rows, self.graded, self.lose, self.renewed = (

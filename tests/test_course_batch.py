@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from autograder import secret, submission
 from autograder.course import actions, batch
 from autograder.course.gradebook import Gradebook
+from autograder.course.pool import Conditions, Graded
 from autograder.files import BadInput
 from autograder.rubric import Rubric
 from tests.conftest import ROOT
-from tests.course_kit import ROWS, Course, dump
+from tests.course_kit import ROWS, Course, Pool, dump
 
 
 def test_each_student_gets_their_verdicts_and_equal_sources_are_graded_once(course: Course) -> None:
@@ -77,6 +83,40 @@ def test_a_submission_at_which_the_graders_are_lost_each_time_is_no_zero(course:
     course.lose = 0
     assert course.regrade() == 0
     assert course.scores() == {"ada": 100.0}
+
+
+class Fragile(Pool):
+    """Three graders of which all are lost at a submission that says ``kill``."""
+
+    ahead = 3
+
+    def __init__(self, conditions: Conditions, threads: ThreadPoolExecutor) -> None:
+        super().__init__(conditions)
+        self.threads, self.lost = threads, threading.Event()
+
+    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
+        return self.threads.submit(self.task, chunk, self.lost)
+
+    def task(self, chunk: list[tuple[str, Path]], lost: threading.Event) -> list[Graded]:
+        ((_, path),) = chunk
+        if b"kill" in submission.read(path).files["gpt.py"]:
+            lost.set()
+        elif not lost.wait(0.05):
+            return super().submit(chunk).result()
+        raise RuntimeError("a process was lost")
+
+    def renew(self) -> None:
+        super().renew()
+        self.lost = threading.Event()
+
+
+def test_neighbours_of_a_submission_that_kills_the_graders_keep_their_grade(course: Course) -> None:
+    course.hand_in(**{f"s{n}": f"# {n}" for n in range(5)}, eve="# kill", mallory="# kill too")
+    with ThreadPoolExecutor() as threads:
+        course.patch.setattr(actions, "_pool", lambda conditions, *_: nullcontext(Fragile(conditions, threads)))
+        assert course.regrade() == 3
+    assert course.scores() == {f"s{n}": 100.0 for n in range(5)} | {"eve": None, "mallory": None}
+    assert course.said().count("lost 3 times") == 1  # one reason for both
 
 
 def test_a_result_that_was_written_but_not_entered_is_taken_in(course: Course) -> None:
@@ -251,3 +291,60 @@ def test_the_file_of_a_report_is_named_after_all_that_decides_it(course: Course)
     other: Rubric = ROWS.model_copy(update={"version": "0"})
     assert key.document("a" * 64) != batch.Key.of(conditions(other)).document("a" * 64)
     assert key.document("a" * 64).count("/") == 0
+
+
+# --- the secret -------------------------------------------------------------------------------------------------------
+
+
+def used(course: Course, **options: Any) -> bytes:
+    """The secret that a run grades with."""
+    found = []
+    pool = actions._pool
+
+    def look(conditions: Conditions, *rest: Any) -> Any:
+        found.append(conditions.secret)
+        return pool(conditions, *rest)
+
+    course.patch.setattr(actions, "_pool", look)
+    course.regrade(**options)
+    course.patch.setattr(actions, "_pool", pool)
+    return found[0]
+
+
+def test_each_gradebook_has_a_secret_of_its_own_that_no_seed_replaces(course: Course) -> None:
+    course.hand_in(ada="# 1")
+    drawn = used(course)
+    seeded = used(course, seed=7)
+    kept = course.out / "secret"
+    assert (kept.read_bytes().strip(), kept.stat().st_mode & 0o777, len(drawn)) == (drawn, 0o600, 64)
+    assert "no secret" not in course.said()
+    assert course.regrade(seed=7) == 0
+    assert course.graded == []  # the same seed and secret: the same inputs
+    course.out = course.out.parent / "other"
+    assert len({drawn, seeded, used(course), used(course, seed=7)}) == 4
+    assert not {drawn, seeded} & {secret.PUBLIC, b"7"}
+
+
+def test_the_secret_is_in_no_report_and_no_page(course: Course) -> None:
+    course.hand_in(ada="# lose mlp.width")
+    drawn = used(course)
+    written = [path for path in course.out.rglob("*") if path.is_file() and path.name != "secret"]
+    assert written
+    assert not [path for path in written if drawn in path.read_bytes()]
+
+
+def test_a_gradebook_from_before_secrets_gets_one_and_says_so(course: Course) -> None:
+    course.hand_in(ada="# 1")
+    course.regrade()
+    (course.out / "secret").unlink()
+    course.said()
+    assert course.regrade() == 0
+    assert "This gradebook had no secret yet" in course.said()
+    assert len(course.graded) == 1
+    assert course.scores() == {"ada": 100.0}
+
+
+def test_what_a_report_says_of_the_secret_cannot_be_searched_for_a_small_seed() -> None:
+    drawn = secret.draw()
+    assert secret.identify(secret.mix(drawn, 7)) != secret.identify(secret.mix(secret.draw(), 7))
+    assert secret.identify(drawn) not in {hashlib.sha256(str(n).encode()).hexdigest()[:12] for n in range(1000)}

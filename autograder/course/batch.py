@@ -30,6 +30,7 @@ class Pool(Protocol):
     """Where submissions are graded."""
 
     chunk: int
+    shared: bool  # a loss takes with it whatever is under way
 
     @property
     def ahead(self) -> int:
@@ -118,18 +119,23 @@ def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str
         [(sha, intake.stored(store, sha)) for sha in todo[i : i + pool.chunk]] for i in range(0, len(todo), pool.chunk)
     ]
     left.reverse()
+    suspects: list[list[tuple[str, Path]]] = []  # under way when a process was lost; each is graded again alone
     running: dict[Future[list[Graded]], list[tuple[str, Path]]] = {}
     tries: Counter[str] = Counter()
-    while left or running:
+    alone = False
+    while left or suspects or running:
         lost: Exception | None = None
-        while left and len(running) < pool.ahead and lost is None:
+        again: list[list[tuple[str, Path]]] = []
+        if not running:
+            alone = pool.shared and bool(suspects)
+        while (queue := suspects or left) and len(running) < (1 if alone else pool.ahead) and lost is None:
+            chunk = queue.pop()
             try:
-                running[pool.submit(left[-1])] = left[-1]
-                left.pop()
-            except Exception as error:
+                running[pool.submit(chunk)] = chunk
+            except Exception as error:  # a process was lost since the last answer
                 lost = error
+                again.append(chunk)
         ended, _ = wait(running, return_when=FIRST_COMPLETED)
-        again = []
         for future in ended:
             chunk = running.pop(future)
             try:
@@ -143,15 +149,16 @@ def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str
             done(len(chunk))
         if lost is None:
             continue
-        # Whatever was under way when a process was lost is graded again; what lost it too often is not.
-        tries.update(sha for chunk in again for sha, _ in chunk)
-        again += running.values()
-        running.clear()
+        if pool.shared:
+            again = [[one for chunk in (*again, *running.values()) for one in chunk]]
+            running.clear()
         pool.renew()
         for chunk in again:
+            if len(chunk) == 1:  # with others under way, the loss may be the fault of any of them
+                tries[chunk[0][0]] += 1
             for sha, path in chunk:
                 if tries[sha] < TRIES:
-                    left.append([(sha, path)])
+                    suspects.append([(sha, path)])
                 else:
                     _keep(
                         book, key, run, Graded(sha, trouble=f"the grader's processes were lost {TRIES} times: {lost}")

@@ -105,6 +105,8 @@ def _task(path: Path, sha256: str) -> list[Graded]:
 class LocalPool:
     """Grades on this machine. Use as a context manager; after a loss, `renew` starts all processes anew."""
 
+    shared = True
+
     def __init__(self, conditions: Conditions, workers: int, folders: Sequence[Path] = ()) -> None:
         self.conditions, self.ahead, self.chunk = conditions, workers + 1, 1
         self._workers, self._folders = workers, folders

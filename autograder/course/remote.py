@@ -65,6 +65,8 @@ def main() -> None:
 class DaskPool:
     """Grades on a cluster: tasks of a lost worker are given to another by the scheduler."""
 
+    shared = False
+
     def __init__(self, conditions: Conditions, client: Any) -> None:
         self.conditions, self.chunk, self._client = conditions, CHUNK, client
         self._executor = client.get_executor(retries=3, pure=False)
