@@ -77,6 +77,17 @@ def test_moodle_fills_the_grade_and_leaves_the_rest(graded: Course) -> None:
     assert validate.moodle(sheet) == []
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_no_spreadsheet_finds_a_formula_whatever_it_separates_cells_with(graded: Course, separator: str) -> None:
+    graded.hand_in(**{"x;=cmd|' _C calc'!A0;": "# 8", "y\t@SUM(1)": "# 9", "z,+1": "# 10", 'q;"=1"': "# 11"})
+    graded.regrade(roster=graded.source.parent / "canvas.csv")
+    written(graded, "csv")
+    text = (graded.source.parent / "out-csv.csv").read_text("utf-8-sig")
+    assert "cmd|" in text
+    cells = [cell.strip(' "') for line in text.splitlines() for cell in line.split(separator)]
+    assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))] == []
+
+
 def test_points_that_the_platform_counts_otherwise_are_refused_or_scaled(graded: Course) -> None:
     path = graded.source.parent / "moodle.csv"
     path.write_text(path.read_text("utf-8").replace("100.00", "10.00"), "utf-8")
@@ -106,7 +117,11 @@ def test_with_hidden_names_the_plain_table_has_none(graded: Course) -> None:
 
 @pytest.mark.parametrize(
     ("cell", "safe"),
-    [("=1+1", "'=1+1"), ("  =x", "'  =x"), ("@a", "'@a"), ("-3.5", "-3.5"), ("-", "-"), ("-x", "'-x"), ("a=b", "a=b")],
+    [
+        *(("=1+1", "'=1+1"), ("  =x", "'  =x"), ("@a", "'@a"), ("-3.5", "-3.5"), ("-", "-"), ("-x", "'-x")),
+        *(("a=b", "a=b"), ("x;=cmd|' /C calc'!A0", "x;'=cmd|' /C calc'!A0"), ('a,"=b"', 'a,\'"=b"')),
+        *(("a\t@b\n-c", "a\t'@b\n'-c"), ("\uff1dx", "'\uff1dx"), ("1,5", "1,5"), ("Doe; Jane, J.", "Doe; Jane, J.")),
+    ],
 )
 def test_cells_that_a_spreadsheet_would_execute_are_defused(cell: str, safe: str) -> None:
     assert defused(cell) == safe

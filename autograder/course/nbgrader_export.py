@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from nbgrader.api import MissingEntry
 from nbgrader.plugins import ExportPlugin
 
 from autograder.course import nbgrader
+from autograder.course.sheets import Sheet
+from autograder.files import write_whole
 
 PERSON = ("last_name", "first_name", "email")
 COLUMNS = (
@@ -24,10 +26,8 @@ class Table(ExportPlugin):  # type: ignore[misc]
     def export(self, gradebook: Any) -> None:
         """Write the table to ``--to``, or to grades.csv."""
         target = self.to or "grades.csv"
-        with open(target, "w", newline="", encoding="utf-8") as file:
-            table = csv.DictWriter(file, COLUMNS)
-            table.writeheader()
-            table.writerows(self._rows(gradebook))
+        rows = [["" if row.get(name) is None else str(row[name]) for name in COLUMNS] for row in self._rows(gradebook)]
+        write_whole(Path(target), Sheet(list(COLUMNS), rows).text())
         self.log.info("Exported grades to %s", target)
 
     def _rows(self, gradebook: Any) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,10 @@ from pathlib import Path
 from autograder.files import BadInput
 
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?%?|-")
-EXECUTED = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Where a formula begins: at the start of a cell, and after whatever separates cells in some spreadsheet, since quotes
+# hold for the separator alone that the file was written with.
+SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20]"
+FORMULA = re.compile(rf"^(?=\s*{SIGN}|[\t\r\n])|(?<=[;,\t\r\n])(?=[\s\"]*{SIGN})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,8 @@ class Sheet:
 
 
 def defused(cell: str) -> str:
-    """``cell`` with an apostrophe before what a spreadsheet would take for a formula; numbers stay as they are."""
-    return f"'{cell}" if cell.lstrip(" ").startswith(EXECUTED) and not NUMBER.fullmatch(cell.strip()) else cell
+    """Return ``cell`` with an apostrophe before each part that a spreadsheet could run; numbers stay as they are."""
+    return cell if NUMBER.fullmatch(cell.strip()) else FORMULA.sub("'", cell)
 
 
 def read(path: Path) -> Sheet:
