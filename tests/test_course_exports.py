@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from autograder import submission
 from autograder.course import exports, intake
 from autograder.course.exports import Handed
-from autograder.course.people import listed, roster, spelled
+from autograder.course.people import Person, listed, roster, spelled
 from autograder.files import BadInput
 from tests.conftest import ROOT
 from tests.course_kit import Course
@@ -58,11 +59,9 @@ def taken(tmp_path: Path, *paths: Path, **options: object) -> dict[str, list[int
     """Items by name."""
     people: list[str] = []
 
-    def known(person: object) -> int:
-        name = person.shown  # type: ignore[attr-defined]
-        if name not in people:
-            people.append(name)
-        return people.index(name)
+    def known(found: Sequence[Person]) -> list[int]:
+        people.extend(dict.fromkeys(who.shown for who in found if who.shown not in people))
+        return [people.index(who.shown) for who in found]
 
     store = tmp_path / "store"
     store.mkdir(exist_ok=True)

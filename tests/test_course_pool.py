@@ -51,7 +51,7 @@ def planned(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook, bat
     book = Gradebook(folder / "out", create=True)
     key = batch.Key.of(Conditions(rows, PUBLIC_SECRET))
     with book.all_or_nothing():
-        run = batch.planned(book, key, intake.take([source], folder / "out" / "submissions", book.student), "in", "")
+        run = batch.planned(book, key, intake.take([source], folder / "out" / "submissions", book.students), "in", "")
     return book, key, run, batch.missing(book, key, run)
 
 

@@ -93,10 +93,10 @@ def regrade(
     conditions = Conditions(rubric, secret.mix(secret.keep(place), seed), accept)
     key = batch.Key.of(conditions)
     with book.all_or_nothing():
-        for person in people.roster(roster) if roster is not None else ():
-            book.student(person, on_roster=True)
-        items = intake.take(paths, book.folder / "submissions", book.student, assignment, every)
-        run = batch.planned(book, key, items, ", ".join(map(str, paths)), note)
+        book.students(people.roster(roster) if roster is not None else [], on_roster=True)
+        items = intake.take(paths, book.folder / "submissions", book.students, assignment, every)
+        run = batch.planned(book, key, items, people.line(", ".join(map(str, paths))), note)
+    tell("share a name with someone else, and each stands alone", book.namesakes(run))
     todo = batch.missing(book, key, run)
     total = len(book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != ''", run["id"]))
     if todo:

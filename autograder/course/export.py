@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,12 +58,13 @@ def canvas(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | N
     filled = Filled(kept)
     mine = {one.student["id"]: one for one in found}
     factor = 1.0
-    for row in (row + [""] * (len(header) - len(row)) for row in sheet.rows):
+    rows = [row + [""] * (len(header) - len(row)) for row in sheet.rows]
+    for row, who, number in _known(book, rows, header[: section + 1]):
         cells = [row[n] for n in info] + [row[at]]
         if "Points Possible" in row[0]:
             factor = _factor(row[at], found, scale)
-        elif (who := people.listed(row[: section + 1], header[: section + 1])) is not None:
-            cells[-1] = _score(book, filled, mine, who, factor) or row[at]
+        elif who is not None:
+            cells[-1] = _score(filled, mine, who, number, factor) or row[at]
         kept.rows.append(cells)
     filled.strangers = [one.shown(False) for one in mine.values() if one.score is not None]
     return filled
@@ -78,12 +80,12 @@ def moodle(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | N
     most = header.index("Maximum Grade") if "Maximum Grade" in header else None
     filled = Filled(Sheet(header, [], sheet.delimiter))
     mine = {one.student["id"]: one for one in found}
-    for row in (row + [""] * (len(header) - len(row)) for row in sheet.rows):
+    rows = [row + [""] * (len(header) - len(row)) for row in sheet.rows]
+    for row, who, number in _known(book, rows, header):
         cells = list(row)
-        who = people.listed(row, header)
         if who is not None:
             factor = _factor(row[most], found, scale) if most is not None else 1.0
-            cells[at] = _score(book, filled, mine, who, factor) or row[at]
+            cells[at] = _score(filled, mine, who, number, factor) or row[at]
         filled.sheet.rows.append(cells)
     filled.strangers = [one.shown(False) for one in mine.values() if one.score is not None]
     return filled
@@ -111,9 +113,18 @@ def _factor(possible: str, found: list[Standing], scale: bool) -> float:
     return points / most
 
 
-def _score(book: Gradebook, filled: Filled, mine: dict[int, Standing], who: people.Person, factor: float) -> str:
-    """The score of the student that a row is about, who then is no stranger to the sheet."""
-    number = book.recognised(who)
+def _known(
+    book: Gradebook, rows: list[list[str]], header: list[str]
+) -> Iterator[tuple[list[str], people.Person | None, int | None]]:
+    """Each row of a sheet with the person that it is about and the student that this is, if there is one."""
+    listed = [people.listed(row[: len(header)], header) for row in rows]
+    matched = iter(book.matched([who for who in listed if who is not None]))
+    for row, who in zip(rows, listed, strict=True):
+        yield row, who, next(matched) if who is not None else None
+
+
+def _score(filled: Filled, mine: dict[int, Standing], who: people.Person, number: int | None, factor: float) -> str:
+    """The score of student ``number``, who then is no stranger to the sheet."""
     one = mine.pop(number, None) if number is not None else None
     if one is None:
         filled.without.append(f"{who.shown} (not handed in)")

@@ -1,10 +1,13 @@
-"""What platforms let one download, sorted by student: a list of Handed, in whichever layout the export has."""
+"""What platforms let one download, sorted by student: a list of Handed, in whichever layout the export has.
+
+The layout is decided by what no student can name: folders that a platform or the course staff named, or the names of
+most of the others.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,11 @@ from autograder.files import BadInput
 METADATA = "submission_metadata.yml"
 MAX_METADATA = 64 << 20  # bytes: Gradescope repeats every result in it
 CANVAS = re.compile(r"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)", re.DOTALL)
-MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_?(?P<file>.*)", re.DOTALL)
+MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_?(?P<file>.*)", re.DOTALL)
+NUMBERED = re.compile(r"(?=_\d+_assignsubmission_)")  # once in a name, unless a student has put it there
+GRADESCOPE = re.compile(r"assignment_\d+_export( ?\(\d+\)| \d+)?")  # its folder, also unpacked a second time
+CONFIG = "nbgrader_config.py"
+NBGRADER = {CONFIG, "source", "release", "autograded", "feedback", "secret"}  # beside submitted/
 AGAIN = re.compile(r"-\d+(?=\.\w+$)")  # Canvas counts uploads of the same name: gpt-1.py
 ATTEMPT = re.compile(r"(?:attempt|try|version|v|submission)?[-_ ]?(\d+)|\d{4}-\d\d-\d\d.*", re.IGNORECASE)
 ASIDE = {".csv", ".yml", ".yaml", ".md", ".sqlite", ".db", ".html", ".log"}  # beside the submissions, never one
@@ -32,6 +39,7 @@ class Handed:
     order: str = ""
     submitted: str = ""
     alone: bool = False  # a single file under any name is the gpt.py, since the platform chose the name
+    trouble: str = ""  # why it cannot be graded, whatever is in it
 
 
 def read(path: Path, assignment: str | None = None) -> tuple[str, list[Handed]]:
@@ -45,22 +53,43 @@ def read(path: Path, assignment: str | None = None) -> tuple[str, list[Handed]]:
         raise BadInput(
             f"{path}: one submission; `grade` grades it, this command takes the folder that holds all of them"
         )
-    submitted = _grouped(found).get(("submitted",), found if path.name == "submitted" else [])
-    if any(len(entry.parts) > 2 for entry in submitted):
+    if submitted := _submitted(path, found):
         return "nbgrader", _nbgrader(path, submitted, assignment)
-    found = unwrapped(found) if path.is_file() else found
-    metadata = [entry for entry in found if entry.name == METADATA and len(entry.parts) <= 2]
-    if metadata:
-        return "gradescope", _gradescope(path, found, metadata[0])
-    layouts: tuple[tuple[str, re.Pattern[str], Callable[[list[Entry]], list[Handed]]], ...] = (
-        ("moodle", MOODLE, _moodle),
-        ("canvas", CANVAS, _canvas),
-    )
+    if metadata := _metadata(path, found):
+        return "gradescope", _gradescope(path, found, metadata)
+    found = unwrapped(found, path) if path.is_file() else found
     tops = {entry.parts[0] for entry in found}
-    for name, pattern, layout in layouts:
-        if 2 * sum(pattern.fullmatch(top) is not None for top in tops) > len(tops):
-            return name, layout(found)
+    moodle, canvas = ({top for top in tops if pattern.fullmatch(top)} for pattern in (MOODLE, CANVAS))
+    tops -= moodle & canvas  # a platform writes no such name, a student may have made one of it
+    if 2 * len(moodle & tops) > len(tops):
+        return "moodle", _moodle(found)
+    if 2 * len(canvas & tops) > len(tops):
+        return "canvas", _canvas(found)
+    if len(tops) == 1 and any(entry.parts[1:] == (METADATA,) for entry in found):
+        top = line(found[0].parts[0])
+        raise BadInput(f"{path}: {METADATA} is in the folder {top}; if that is Gradescope's export, name the folder")
     return "folder", _folder(found)
+
+
+def _submitted(path: Path, found: list[Entry]) -> list[Entry]:
+    """The files in nbgrader's submitted/, if the export is that or a course folder of nbgrader."""
+    tops = {entry.parts[0] for entry in found if len(entry.parts) > 1 or entry.suffix not in ASIDE}
+    inside = found if path.name == "submitted" else []
+    if tops - NBGRADER == {"submitted"} or {"submitted", CONFIG} <= tops:
+        inside = _grouped(found)[("submitted",)]
+    students, deep = ({entry.parts[0] for entry in inside if len(entry.parts) > depth} for depth in (1, 2))
+    return inside if 2 * len(deep) > len(students) else []
+
+
+def _metadata(path: Path, found: list[Entry]) -> Entry | None:
+    """Gradescope's list of submissions: at the top, or in the one folder that Gradescope names. Raises BadInput."""
+    listed = [entry for entry in found if entry.name == METADATA]
+    at_top = [entry for entry in listed if len(entry.parts) == 1]
+    below = [entry for entry in listed if len(entry.parts) == 2 and GRADESCOPE.fullmatch(entry.parts[0])]
+    chosen = at_top or below
+    if len(chosen) > 1:
+        raise BadInput(f"{path}: {len(chosen)} files {METADATA}; name one export of Gradescope at a time")
+    return chosen[0] if chosen else None
 
 
 def _grouped(found: list[Entry], depth: int = 1) -> dict[tuple[str, ...], list[Entry]]:
@@ -84,22 +113,30 @@ def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Handed]
         raise BadInput(f"{path}: {METADATA} cannot be read ({line(str(error))}); download the export again") from None
     if not isinstance(facts, dict):
         raise BadInput(f"{path}: {METADATA} lists no submissions; download the export again")
-    groups = {key[-1]: files for key, files in _grouped(found, len(metadata.parts)).items()}
+    around = metadata.parts[:-1]
+    groups = {key[-1]: files for key, files in _grouped(found, len(metadata.parts)).items() if key[:-1] == around}
     handed = []
     for folder in sorted(set(groups) | set(map(str, facts))):
         entry = facts.get(folder)
         entry = entry if isinstance(entry, dict) else {}
         submitters = entry.get(":submitters")
         people = [
-            person(_text(who, ":name"), sid=_text(who, ":sid"), email=_text(who, ":email"))
-            for who in (submitters if isinstance(submitters, list) else [])
+            _submitter(who, f"{folder}/{n}")
+            for n, who in enumerate(submitters if isinstance(submitters, list) else [])
             if isinstance(who, dict)
         ]
-        when = _text(entry, ":created_at")
-        handed.append(
-            Handed(tuple(people) or (person("", label=folder),), tuple(groups.get(folder, [])), when or folder, when)
-        )
+        when, files = _text(entry, ":created_at"), tuple(groups.get(folder, []))
+        trouble = ""
+        if any(file.name == METADATA for file in files):
+            trouble = f"it holds a {METADATA}, which only Gradescope writes; ask for the code alone"
+        who = tuple(people) or (person("", folder, label=folder),)
+        handed.append(Handed(who, files, when or folder, when, trouble=trouble))
     return handed
+
+
+def _submitter(facts: dict[Any, Any], place: str) -> Person:
+    sid, email = _text(facts, ":sid"), _text(facts, ":email")
+    return person(_text(facts, ":name"), "" if sid.strip() or email.strip() else place, sid=sid, email=email)
 
 
 def _text(facts: dict[Any, Any], key: str) -> str:
@@ -126,20 +163,29 @@ def _canvas(found: list[Entry]) -> list[Handed]:
 
 def _moodle(found: list[Entry]) -> list[Handed]:
     """Folders or flat files: ``Jane Doe_<participant>_assignsubmission_file_/gpt.py``."""
-    groups: dict[tuple[str, str], list[Entry]] = {}
+    groups: dict[tuple[str, str, bool], list[Entry]] = {}
     strangers = []
     for entry in found:
         match = MOODLE.fullmatch(entry.parts[0])
         if match is None:
             strangers.append(entry)
             continue
-        files = groups.setdefault((match["name"], match["id"]), [])
+        twice = len(NUMBERED.findall(entry.parts[0])) > 1
+        sure = not twice or (len(entry.parts) > 1 and not match["file"])  # Moodle writes the end of a folder's name
+        place = match["name"] if sure else entry.parts[0]
+        files = groups.setdefault((place, match["id"] if sure else "", twice), [])
         if match["plugin"] == "file":  # others are texts typed into a form
             parts = entry.parts[1:] if len(entry.parts) > 1 else (match["file"] or entry.name,)
             files.append(Entry(parts, entry.read, entry.link))
+    trouble = "its name has the number of two participants; give it the name that Moodle's list of participants says"
     handed = [
-        Handed((person(name, moodle=number),), tuple(files), alone=True)
-        for (name, number), files in sorted(groups.items())
+        Handed(
+            (person(name, "" if number else name, moodle=number),),
+            tuple(files),
+            alone=True,
+            trouble=trouble if twice else "",
+        )
+        for (name, number, twice), files in sorted(groups.items())
     ]
     return handed + _folder(strangers)
 
@@ -161,8 +207,10 @@ def _nbgrader(path: Path, found: list[Entry], assignment: str | None) -> list[Ha
                     when = line(stamp.read(100).decode("utf-8", "replace"))
                 except Unreadable:
                     continue
-            handed.append(Handed((person(student, login=student),), tuple(files), when, when))
-    return handed
+            handed.append(Handed((person(student, student, login=student),), tuple(files), when, when))
+    astray = {student for (student,) in _grouped(found)} - {student for student, _ in groups}
+    beside = [entry for entry in found if len(entry.parts) == 1 and entry.suffix in CODE]
+    return handed + _folder(beside + [entry for entry in found if entry.parts[0] in astray])
 
 
 def _folder(found: list[Entry]) -> list[Handed]:
@@ -171,9 +219,9 @@ def _folder(found: list[Entry]) -> list[Handed]:
     for entry in found:
         if len(entry.parts) == 1 and entry.suffix not in ASIDE:
             stem = entry.name[: -len(entry.suffix)] if entry.suffix in CODE else entry.name
-            handed.append(Handed((person(stem, label=stem),), (entry,), alone=True))
+            handed.append(Handed((person(stem, stem, label=stem),), (entry,), alone=True))
     for (student,), files in _grouped(found).items():
-        who = (person(student, label=student),)
+        who = (person(student, student, label=student),)
         attempts = _grouped(files)
         tops = [entry for entry in files if len(entry.parts) == 1 and entry.suffix in CODE]
         if attempts and not tops and all(ATTEMPT.fullmatch(name) for (name,) in attempts):

@@ -7,7 +7,8 @@ import contextlib
 import json
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -78,38 +79,84 @@ class Gradebook:
 
     def student(self, person: Person, on_roster: bool = False) -> int:
         """The id of this person, who is known from now on by these identifiers too."""
-        known = self.recognised(person)
-        if known is None:
-            alias = f"student-{base64.b32encode(secrets.token_bytes(5)).decode().lower()}"
-            known = self.db.execute("INSERT INTO student (alias, name) VALUES (?, ?)", (alias, person.shown)).lastrowid
-            assert known is not None
-        elif person.name and on_roster:  # a roster writes names as people do
-            self.db.execute("UPDATE student SET name = ? WHERE id = ?", (person.name, known))
-        self.db.execute("UPDATE student SET on_roster = max(on_roster, ?) WHERE id = ?", (on_roster, known))
-        names = [("name", spelled(person.name))] if person.name else []
-        self.db.executemany(
-            "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)",
-            [(known, kind, value) for kind, value in [*person.ids, *names]],
-        )
-        return known
+        return self.students([person], on_roster)[0]
 
-    def recognised(self, person: Person) -> int | None:
-        """The student with one of these identifiers; by name alone only where one has it, and nothing is against it."""
-        for kind, value in person.ids:
-            same = "value = ?" if kind == "label" else "value = ? AND kind IN (?, 'label')"
-            rows = self.rows(
-                f"SELECT DISTINCT student FROM identifier WHERE {same}", value, *([kind] if kind != "label" else [])
+    def students(self, people: Sequence[Person], on_roster: bool = False) -> list[int]:
+        """The ids of the people of one source, who are known from now on by these identifiers too."""
+        found = {person.key: own for person, own in zip(people, self.matched(people), strict=True)}
+        for person in people:
+            known = found[person.key]
+            if known is None:
+                alias = f"student-{base64.b32encode(secrets.token_bytes(5)).decode().lower()}"
+                insert = "INSERT INTO student (alias, name) VALUES (?, ?)"
+                known = found[person.key] = self.db.execute(insert, (alias, person.shown)).lastrowid
+                assert known is not None
+            elif person.name and on_roster:  # a roster writes names as people do
+                self.db.execute("UPDATE student SET name = ? WHERE id = ?", (person.name, known))
+            self.db.execute("UPDATE student SET on_roster = max(on_roster, ?) WHERE id = ?", (on_roster, known))
+            names = [("name", spelled(person.name))] if person.name else []
+            self.db.executemany(
+                "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)",
+                [(known, kind, value) for kind, value in [*person.ids, *person.key, *names]],
             )
-            if len(rows) == 1:
-                return int(rows[0]["student"])
-        if not person.name:
+        return [own for person in people if (own := found[person.key]) is not None]
+
+    def matched(self, people: Sequence[Person]) -> list[int | None]:
+        """The known students that the people of one source are, None for each who may be someone else.
+
+        Two of them are never the same student unless their keys are equal, and where a student could be either of
+        two, it is neither.
+        """
+        wanted = {person.key: person for person in people}
+        found: dict[tuple[tuple[str, str], ...], int] = {}
+        # What is known for sure comes first, so that nobody's name takes what a number says is another's.
+        for recognise in (self._same, self._identified, self._recognised):
+            taken = set(found.values())
+            claims: dict[int, list[Person]] = defaultdict(list)
+            for key, person in wanted.items():
+                if key not in found and (own := recognise(person)) is not None and own not in taken:
+                    claims[own].append(person)
+            found |= {claimants[0].key: own for own, claimants in claims.items() if len(claimants) == 1}
+        return [found.get(person.key) for person in people]
+
+    def _same(self, person: Person) -> int | None:
+        """The student who has all of this key."""
+        known = [set(self._with("kind = ? AND value = ?", *one)) for one in person.key]
+        common = set.intersection(*known)
+        return common.pop() if len(common) == 1 else None
+
+    def _identified(self, person: Person) -> int | None:
+        """The student who has a part of this key, where no other student has one."""
+        known = set[int]().union(*(self._with("kind = ? AND value = ?", *one) for one in person.key))
+        return known.pop() if len(known) == 1 else None
+
+    def _recognised(self, person: Person) -> int | None:
+        """The student whose folder or name fits; by name alone only where one has it, and nothing is against it."""
+        for kind, value in person.ids:
+            found = self._with("value = ?" if kind == "label" else "value = ? AND kind = 'label'", value)
+            if len(found) == 1:
+                return found[0]
+        found = self._with("kind = 'name' AND value = ?", spelled(person.name)) if person.name else []
+        if len(found) != 1:
             return None
-        rows = self.rows("SELECT student FROM identifier WHERE kind = 'name' AND value = ?", spelled(person.name))
-        if len(rows) != 1:
-            return None
-        theirs = {row["kind"] for row in self.rows("SELECT kind FROM identifier WHERE student = ?", rows[0]["student"])}
-        clash = theirs & {kind for kind, _ in person.ids} & set(STRONG)
-        return None if clash else int(rows[0]["student"])
+        theirs = {row["kind"] for row in self.rows("SELECT kind FROM identifier WHERE student = ?", found[0])}
+        return None if theirs & {kind for kind, _ in person.ids} & set(STRONG) else found[0]
+
+    def _with(self, condition: str, *values: str) -> list[int]:
+        """The students with an identifier that meets ``condition``."""
+        rows = self.rows(f"SELECT DISTINCT student FROM identifier WHERE {condition}", *values)
+        return [row["student"] for row in rows]
+
+    def namesakes(self, run: sqlite3.Row) -> list[str]:
+        """The students of ``run`` whose names another student has too."""
+        shared = "SELECT value FROM identifier WHERE kind = 'name' GROUP BY value HAVING count(DISTINCT student) > 1"
+        rows = self.rows(
+            "SELECT DISTINCT student.* FROM student JOIN identifier ON identifier.student = student.id"
+            f" WHERE kind = 'name' AND value IN ({shared})"
+            " AND student.id IN (SELECT student FROM entry WHERE run = ?) ORDER BY name, alias",
+            run["id"],
+        )
+        return [str(row["alias" if self.anonymous else "name"]) for row in rows]
 
     def named(self, text: str) -> sqlite3.Row:
         """The student meant by ``text``: an alias, an identifier or a name. Raises BadInput."""

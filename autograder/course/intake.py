@@ -6,7 +6,7 @@ import io
 import tempfile
 import zipfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,11 @@ from autograder.course.exports import CODE, Handed
 from autograder.course.people import Person, line
 from autograder.course.tree import Entry, Unreadable, packed
 from autograder.files import write_whole
+from autograder.sandbox.wire import clean
 from autograder.submission import MAX_ZIP, BadSubmission, Submission
 
-MAX_FILES = 500  # of one submission
+MAX_ENTRIES = 200_000  # of one submission
+MAX_FILES = 500  # of these, Python files, notebooks and zip files
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +39,20 @@ class Item:
 def take(
     paths: Iterable[Path],
     store: Path,
-    known: Callable[[Person], int],
+    known: Callable[[Sequence[Person]], list[int]],
     assignment: str | None = None,
     every: bool = False,
 ) -> Iterator[Item]:
     """The submissions of all exports, their sources in ``store``; only the latest attempts unless ``every``.
 
-    ``known`` gives the number of a student. Raises BadInput.
+    ``known`` gives the numbers of the people of one export. Raises BadInput.
     """
     attempts: dict[int, list[tuple[str, int, Handed]]] = defaultdict(list)
     for number, path in enumerate(paths):
-        for handed in exports.read(path, assignment)[1]:
-            for student in dict.fromkeys(map(known, handed.people)):
+        found = exports.read(path, assignment)[1]
+        numbers = iter(known([who for handed in found for who in handed.people]))
+        for handed in found:
+            for student in dict.fromkeys([next(numbers) for _ in handed.people]):
                 attempts[student].append((handed.order, number, handed))
     for student, mine in attempts.items():
         mine.sort(key=lambda attempt: attempt[:2])
@@ -56,18 +60,21 @@ def take(
             latest = count == len(mine)
             if latest or every:
                 sha256, trouble = _stored(handed, store)
-                yield Item(student, count, latest, handed.submitted, sha256, trouble, len(handed.people) - 1)
+                yield Item(student, count, latest, line(handed.submitted), sha256, trouble, len(handed.people) - 1)
 
 
 def _stored(handed: Handed, store: Path) -> tuple[str, str]:
     """(hash, trouble): one of the two is empty."""
     try:
         found = _opened(handed)
+        sources = archived(found)
     except (BadSubmission, Unreadable) as error:
-        return "", str(error)
+        return "", clean(str(error))
+    except Exception as error:  # one submission, whatever is in it, never stops the others
+        return "", line(f"not graded: its files cannot be read ({type(error).__name__}: {error}); ask for them again")
     path = stored(store, found.sha256)
     if not path.exists():
-        write_whole(path, archived(found))
+        write_whole(path, sources)
     return found.sha256, ""
 
 
@@ -87,6 +94,10 @@ def archived(found: Submission) -> bytes:
 
 def _opened(handed: Handed) -> Submission:
     """The submission, read as `grade` reads a single one. Raises BadSubmission or Unreadable."""
+    if handed.trouble:
+        raise BadSubmission(handed.trouble)
+    if len(handed.files) > MAX_ENTRIES:
+        raise BadSubmission(f"more than {MAX_ENTRIES} files; ask for the code alone")
     files = [entry for entry in handed.files if entry.suffix in CODE and len(entry.parts) <= 2]
     if not handed.files:
         raise BadSubmission("nothing was handed in; ask for gpt.py")

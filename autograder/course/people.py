@@ -29,10 +29,21 @@ NOBODY = ("points possible", "student, test", "test student")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A student as one source knows them. ``ids`` are (kind, value); a "label" is a name of a folder, of any kind."""
+    """A student as one source knows them. ``ids`` are (kind, value); a "label" is a name of a folder, of any kind.
+
+    ``place`` is where an export has them, spelled exactly, since names that look alike may be of two students.
+    """
 
     name: str
     ids: tuple[tuple[str, str], ...] = ()
+    place: str = ""
+
+    @property
+    def key(self) -> tuple[tuple[str, str], ...]:
+        """The identifiers that two people of one source share only if they are the same."""
+        strong = tuple(one for one in self.ids if one[0] in STRONG)
+        place = self.place or ("" if strong else ascii(self.name))
+        return (*strong, ("place", place)) if place else strong
 
     @property
     def shown(self) -> str:
@@ -40,9 +51,10 @@ class Person:
         return self.name or next((value for _, value in self.ids), "?")
 
 
-def person(name: str, **ids: str) -> Person:
+def person(name: str, place: str = "", **ids: str) -> Person:
     """A person with the identifiers that are not empty."""
-    return Person(line(name), tuple((kind, folded(value)) for kind, value in ids.items() if value.strip()))
+    kept = tuple((kind, folded(value)) for kind, value in ids.items() if value.strip())
+    return Person(line(name), kept, ascii(place) if place else "")
 
 
 def line(text: str) -> str:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from autograder import notebook
 from autograder.files import BadInput
+from autograder.sandbox.wire import clean
 from autograder.submission import LITTER, MAX_ZIP, UNREADABLE, cap
 
-MAX_ENTRIES = 200_000  # of one export
+MAX_DEPTH = 8  # folders below each other that are looked into: no layout has more
+UNLISTED = "unlisted.py"  # stands for what is in a folder that cannot be read
+SURROGATE = re.compile("[\ud800-\udfff]")  # how Python writes a byte of a name that is no UTF-8
 LINK = stat.S_IFLNK << 16
 
 
@@ -48,9 +53,7 @@ def entries(path: Path) -> list[Entry]:
         raise BadInput(f"{path}: {error.strerror}; name a folder of submissions or a downloaded archive") from None
     except UNREADABLE:
         raise BadInput(f"{path}: neither a folder nor a zip file that can be read; download it again") from None
-    if len(found) > MAX_ENTRIES:
-        raise BadInput(f"{path}: more than {MAX_ENTRIES} files; name the folder of the submissions alone")
-    return sorted((entry for entry in found if not any(map(litter, entry.parts))), key=lambda entry: entry.parts)
+    return sorted(found, key=lambda entry: entry.parts)
 
 
 def litter(name: str) -> bool:
@@ -58,12 +61,17 @@ def litter(name: str) -> bool:
     return name.startswith(".") or name in LITTER
 
 
-def unwrapped(found: list[Entry]) -> list[Entry]:
-    """Without the one folder that archives often have around everything."""
-    tops = {entry.parts[0] for entry in found}
-    if len(tops) == 1 and all(len(entry.parts) > 2 for entry in found):
-        return [Entry(entry.parts[1:], entry.read, entry.link) for entry in found]
-    return found
+def unwrapped(found: list[Entry], archive: Path) -> list[Entry]:
+    """Without the one folder that archives often have around everything, named like them. Raises BadInput."""
+    top = found[0].parts[0]
+    if any(len(entry.parts) <= 2 or entry.parts[0] != top for entry in found):
+        return found
+    if not archive.stem.casefold().startswith(top.casefold()):  # it may be a student's, with what that student likes
+        raise BadInput(
+            f"{archive}: all of it lies in one folder, {clean(top, 200)!r}; unpack it, and name the folder in which"
+            " each student has one"
+        )
+    return [Entry(entry.parts[1:], entry.read, entry.link) for entry in found]
 
 
 def packed(found: list[Entry]) -> bytes:
@@ -75,19 +83,39 @@ def packed(found: list[Entry]) -> bytes:
             total += len(data)
             if total > MAX_ZIP:
                 raise Unreadable(f"more than {MAX_ZIP >> 20} MB; ask for the code alone")
-            info = zipfile.ZipInfo("/".join(part.replace("\\", "_") for part in entry.parts))
+            info = zipfile.ZipInfo("/".join(map(_encodable, entry.parts)))
             info.external_attr = LINK if entry.link else stat.S_IFREG << 16
             archive.writestr(info, data)
     return buffer.getvalue()
 
 
+def _encodable(name: str) -> str:
+    """A name that a zip file can hold; one that is no UTF-8 stays one that Python cannot import."""
+    return SURROGATE.sub(lambda found: f"\ufffd{ord(found[0]):x}", name.replace("\\", "_"))
+
+
 def _of_folder(root: Path) -> Iterator[Entry]:
-    for folder, names, files in os.walk(root):
-        names.sort()
-        inside = Path(folder).relative_to(root).parts
-        for name in sorted(files) + [name for name in names if os.path.islink(os.path.join(folder, name))]:
-            path = os.path.join(folder, name)
-            yield Entry((*inside, name), lambda cap, path=path: _bytes(path, cap), os.path.islink(path))  # type: ignore[misc]
+    folders: list[tuple[str, ...]] = [()]
+    while folders:
+        inside = folders.pop()
+        try:
+            listed = list(os.scandir(os.path.join(root, *inside)))
+        except OSError:
+            if not inside:
+                raise
+            yield Entry((*inside, UNLISTED), _unlisted)
+            continue
+        for one in listed:
+            if litter(one.name):
+                continue
+            if not one.is_dir(follow_symlinks=False):
+                yield Entry((*inside, one.name), partial(_bytes, one.path), one.is_symlink())
+            elif len(inside) < MAX_DEPTH:
+                folders.append((*inside, one.name))
+
+
+def _unlisted(cap: int) -> bytes:
+    raise Unreadable("a folder that cannot be listed; make it readable")
 
 
 def _bytes(path: str, cap: int) -> bytes:
@@ -104,10 +132,10 @@ def _of_zip(path: Path) -> Iterator[Entry]:
     archive = zipfile.ZipFile(path)
     for info in archive.infolist():
         parts = tuple(part for part in info.filename.replace("\\", "/").split("/") if part)
-        if parts and not info.is_dir():
+        if parts and not info.is_dir() and not any(map(litter, parts)):
             yield Entry(
                 parts,
-                lambda cap, info=info: _member(archive, info, cap),  # type: ignore[misc]
+                partial(_member, archive, info),
                 stat.S_ISLNK(info.external_attr >> 16),
             )
 
