@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 import yaml
 
-from autograder.course import exports, intake
+from autograder.course import actions, exports, intake
 from autograder.course.export import export
+from autograder.course.gradebook import Gradebook
 from autograder.course.people import person
+from autograder.course.rescore import rescore
 from autograder.course.scores import standings
 from autograder.files import BadInput
+from autograder.report import Report
+from tests import course_kit
 from tests.course_kit import Course
 
 WRONG = "# lose causality.full_model lose causality.past lose model.loss\n"
@@ -350,3 +354,90 @@ def test_whatever_goes_wrong_with_one_submission_is_its_own_trouble(course: Cour
     scores = course.scores()
     assert (scores["ann"], scores["eve"], scores["mallory"]) == (100.0, 100.0, None)
     assert "1 without a grade: not graded: its files cannot be read (KeyError" in course.said()
+
+
+# --- reports ----------------------------------------------------------------------------------------------------------
+
+INFINITE = {
+    "initial_loss.window": {"losses": {"yours": float("inf"), "ln V": 4.17}},
+    "causality.full_model": {"influence": [[float("inf"), float("nan")], [1.0, float("inf")]]},
+    "attention.formula": {"attention": [[float("inf"), 0.0], [float("nan"), 1.0]]},
+    "model.training": {"training": [float("inf"), float("nan"), -float("inf"), 3e38]},
+}
+UNREADABLE = {"shapes.course": {"table": [["x", 5], None]}, "parameters.total": {"parts": {"x": "y"}, "counted": None}}
+
+
+def graded(course: Course, monkeypatch: pytest.MonkeyPatch, evidence: dict[str, Any]) -> int:
+    """A course in which the report on eve holds ``evidence``."""
+    real = course_kit.report
+
+    def report(sha256: str, text: str, key: Any, rows: Any) -> Any:
+        return real(sha256, text, key, rows, **(evidence if "eve" in text else {}))
+
+    monkeypatch.setattr(course_kit, "report", report)
+    for name in ("ann", "bob", "eve"):
+        hand(course.source / name)
+    return course.regrade()
+
+
+def report_of(course: Course, name: str, suffix: str) -> str:
+    with course.book() as book:
+        return (course.out / "reports" / f"{book.named(name)['alias']}{suffix}").read_text("utf-8")
+
+
+def test_figures_that_are_not_finite_are_drawn(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert graded(course, monkeypatch, INFINITE) == 0
+    page = report_of(course, "eve", ".html")
+    assert "not a finite number" in page
+    assert page.count("<svg") == 3
+    assert "could not be drawn" not in (course.out / "index.html").read_text()
+    assert set(course.scores().values()) == {100.0}
+
+
+def test_a_report_that_cannot_be_drawn_is_plain_and_the_others_are_written(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert graded(course, monkeypatch, UNREADABLE) == 0
+    assert "could not be drawn (TypeError)" in report_of(course, "eve", ".html")
+    assert "The points count all the same" in report_of(course, "eve", ".md")
+    for name in ("ann", "bob"):
+        assert "could not be drawn" not in report_of(course, name, ".html")
+    index = (course.out / "index.html").read_text()
+    assert index.count("the report could not be drawn (TypeError)") == 1
+    assert set(course.scores().values()) == {100.0}
+
+
+def test_a_report_that_is_damaged_on_the_disk_stops_nobody(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    graded(course, monkeypatch, {})
+    with course.book() as book:
+        (found,) = book.rows(
+            "SELECT document FROM report JOIN entry ON report.id = report WHERE student = ?", book.named("eve")["id"]
+        )
+        path = course.out / "results" / found["document"]
+        whole = path.read_text()
+        path.write_text("{")
+        book.db.execute("DELETE FROM page")
+        actions.pages(book)
+        assert "could not be drawn (BadInput)" in (course.out / "index.html").read_text()
+        rubric = course_kit.ROWS.model_copy(update={"version": "other"})
+        actions.settle(book, rescore(book, rubric, ""), False)
+        assert "its stored report cannot be read; delete results/" in course.said()
+    assert course.scores() == {"ann": 100.0, "bob": 100.0, "eve": None}
+    path.write_text(whole)
+
+
+def test_a_report_that_cannot_be_kept_is_one_students_trouble(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Gradebook.keep
+
+    def keep(book: Gradebook, report: Report, name: str) -> int:
+        if report.checks[0].status != "passed":
+            "\ud800".encode()
+        return real(book, report, name)
+
+    monkeypatch.setattr(Gradebook, "keep", keep)
+    for name in ("ann", "bob"):
+        hand(course.source / name)
+    hand(course.source / "eve", "# lose attention.shape\n")
+    course.regrade()
+    assert course.scores() == {"ann": 100.0, "bob": 100.0, "eve": None}
+    assert "not graded: its report cannot be kept (UnicodeEncodeError)" in course.said()

@@ -125,8 +125,10 @@ def test_one_infinite_value_does_not_blank_the_others() -> None:
     assert pictures.heat([[float("inf"), 0.0], [0.5, 1.0]], "x").count("<path") > 1
 
 
-@pytest.mark.parametrize("matrix", [[[float("inf"), 0.0], [1.0, 1.0]], [[0.0]], [[0.0, 0.0], [0.0, 0.0]]])
-def test_pictures_bear_any_figures(matrix: list[list[float]]) -> None:
+@pytest.mark.parametrize(
+    "matrix", [[[float("inf"), 0.0], [1.0, 1.0]], [[0.0]], [[0.0, 0.0], [0.0, 0.0]], [[None, 1.0], [None, None]]]
+)
+def test_pictures_bear_any_figures(matrix: list[list[float | None]]) -> None:
     assert "nan" not in pictures.heat(matrix, "x", leaks=True)
     assert "nan" not in pictures.curve([value for row in matrix for value in row], "x", "y", "z")
 

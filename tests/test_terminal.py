@@ -204,3 +204,8 @@ def test_what_waits_for_the_same_definition_says_so_once() -> None:
     assert page.count("not written yet") == 1
     assert page.count("(to be written)") == 2
     assert "same reason" not in page
+
+
+def test_an_influence_that_is_not_finite_is_drawn() -> None:
+    drawn = terminal._influence([[float("inf"), float("nan")], [1.0, float("inf")]]).plain
+    assert len(drawn.splitlines()) == 3

@@ -22,6 +22,7 @@ from autograder.course.intake import Item
 from autograder.course.pool import Conditions, Graded
 from autograder.files import BadInput, write_whole
 from autograder.report import Report
+from autograder.sandbox.wire import clean
 
 TRIES = 3  # for a submission whose grading ends in the loss of a process
 
@@ -168,14 +169,17 @@ def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str
 
 def _keep(book: Gradebook, key: Key, run: sqlite3.Row, answer: Graded) -> None:
     """One result, for good: the file first, then the rows that speak of it."""
-    if not answer.document:
-        with book.all_or_nothing():
-            _enter(book, run, answer.sha256, None, answer.trouble)
-        return
-    name = key.document(answer.sha256)
-    write_whole(book.folder / "results" / name, answer.document)
+    trouble, name = answer.trouble, key.document(answer.sha256)
+    if answer.document:
+        try:
+            report = Report.model_validate_json(answer.document)
+            write_whole(book.folder / "results" / name, answer.document)
+            with book.all_or_nothing():
+                return _enter(book, run, answer.sha256, book.keep(report, name), "")
+        except (ValueError, ArithmeticError) as error:  # one report, whatever is in it, never stops the others
+            trouble = f"not graded: its report cannot be kept ({type(error).__name__})"
     with book.all_or_nothing():
-        _enter(book, run, answer.sha256, book.keep(Report.model_validate_json(answer.document), name), "")
+        _enter(book, run, answer.sha256, None, clean(trouble))
 
 
 def _enter(book: Gradebook, run: sqlite3.Row, sha256: str, report: int | None, trouble: str) -> None:

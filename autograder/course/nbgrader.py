@@ -109,12 +109,14 @@ def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
                 gradebook.update_or_create_grade_cell(
                     f"{CELL}{criterion}", NAME, NAME, max_score=points, cell_type="code"
                 )
-        students = {student.id for student in gradebook.students}
+        students, filled_in = {student.id for student in gradebook.students}, set[str]()
         for one in found:
             count(filled, one, str(one.student["name"]))
             if one.score is None:
                 continue
             key = _login(book, one)
+            key = key if key not in filled_in else str(one.student["alias"])  # folders that differ in capitals alone
+            filled_in.add(key)
             if key not in students:
                 first, _, last = str(one.student["name"]).rpartition(" ")
                 gradebook.add_student(key, first_name=first or None, last_name=last)

@@ -45,13 +45,13 @@ def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Ana
     """All pages of ``run``; reports that would come out the same are left alone. The course's page, and its figures."""
     rows, analysis = [], Analysis()
     for standing in standings(book, run, every=True):
-        link = ""
+        link = trouble = ""
         if standing.counts:
             analysis.add(standing, standing.shown(anonymous))
             if standing.verdicts:
-                _report(book, standing, anonymous)
+                trouble = _report(book, standing, anonymous)
                 link = f"reports/{standing.student['alias']}.html"
-        rows.append(_row(book, standing, anonymous, link))
+        rows.append(_row(book, standing, anonymous, link, trouble))
     rows.sort(key=lambda row: (ordered(row.name), row.key))
     path = book.folder / "index.html"
     script = (html.TEMPLATES / "course.js").read_text("utf-8")
@@ -60,7 +60,7 @@ def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Ana
         rows=rows,
         analysis=analysis,
         anonymous=anonymous,
-        out=shlex.quote(str(book.folder)),
+        out=html.plain(shlex.quote(str(book.folder))),
         quote=shlex.quote,
         script=Markup(script),
         script_hash=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -69,8 +69,8 @@ def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Ana
     return path, analysis
 
 
-def _report(book: Gradebook, standing: Standing, anonymous: bool) -> None:
-    """The student's own report, as a page and as text, unless it is there already."""
+def _report(book: Gradebook, standing: Standing, anonymous: bool) -> str:
+    """Write the student's own report, as a page and as text, unless it is there already; why it could not be drawn."""
     student, entry = standing.student, standing.entry
     assert entry is not None
     found = book.row("SELECT document, graded FROM report WHERE id = ?", entry["report"])
@@ -90,11 +90,21 @@ def _report(book: Gradebook, standing: Standing, anonymous: bool) -> None:
     target = book.folder / "reports" / student["alias"]
     before = book.row("SELECT made_of FROM page WHERE student = ?", student["id"])
     if before is not None and before["made_of"] == made_of and target.with_suffix(".html").is_file():
-        return
-    report = laid_over(book.document(found["document"]), standing)
-    for suffix, text in ((".html", html.render), (".md", markdown.render)):
-        write_whole(target.with_suffix(suffix), text(report, name, by_hand, also))
-    book.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?)", (student["id"], made_of))
+        return ""
+    trouble = ""
+    try:
+        report = laid_over(book.document(found["document"]), standing)
+        page, text = (render(report, name, by_hand, also).encode() for render in (html.render, markdown.render))
+        book.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?)", (student["id"], made_of))
+    except Exception as error:  # the report of one student, whatever is in it, never stops the others'
+        trouble = f"the report could not be drawn ({type(error).__name__})"
+        line = f"This page is plain, because {trouble}. The points count all the same; please tell the course staff."
+        points = [f"{check.title}: {check.score:g} of {check.max_score:g}" for check in standing.verdicts]
+        listed = "\n".join([*(f"{key}: {value}" for key, value in also.items()), *points])
+        page, text = html.unadorned(name, line, listed).encode(), f"{html.plain(name)}\n\n{line}\n\n{listed}\n".encode()
+    write_whole(target.with_suffix(".html"), page)
+    write_whole(target.with_suffix(".md"), text)
+    return trouble
 
 
 def _templates() -> str:
@@ -102,9 +112,9 @@ def _templates() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(html.TEMPLATES.iterdir()))).hexdigest()
 
 
-def _row(book: Gradebook, standing: Standing, anonymous: bool, link: str) -> Row:
+def _row(book: Gradebook, standing: Standing, anonymous: bool, link: str, trouble: str) -> Row:
     entry = standing.entry
-    also = []
+    also = [trouble] if trouble else []
     if entry is not None and entry["partners"]:
         also.append(f"group of {entry['partners'] + 1}")
     if entry is not None and not standing.counts:

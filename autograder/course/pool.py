@@ -77,6 +77,8 @@ def graded(path: Path, sha256: str, zygote: Zygote, accepted: tuple[str, ...], c
         handed_in = submission.read(path)
     except BadSubmission as error:
         return Graded(sha256, trouble=str(error))
+    except Exception as error:  # the processes are fine, so that others are not graded again for it
+        return Graded(sha256, trouble=f"not graded: its files cannot be read ({type(error).__name__}: {error})")
     report = suite.grade(
         handed_in, zygote, conditions.rubric, secret=conditions.secret, mode="official", accepted=accepted
     )

@@ -58,15 +58,21 @@ def rescore(book: Gradebook, rubric: Rubric, note: str) -> sqlite3.Row:
     if last["rubric"] == rubric.version:
         raise BadInput("the rubric has not changed since the last run; change autograder/rubric.toml, or name another")
     key = Key(last["grader"], rubric.version, last["seed"])
-    entered: dict[int, int] = {}
+    entered: dict[int, tuple[int | None, str | None]] = {}
     for row in book.rows(
         "SELECT DISTINCT report.* FROM report JOIN entry ON report.id = report WHERE run = ?", last["id"]
     ):
-        report = rescored(book.document(row["document"]), rubric)
+        try:
+            stored = book.document(row["document"])
+        except BadInput:  # one report that is damaged never stops the others
+            remedy = f"delete results/{row['document']}, and `regrade` makes it again"
+            entered[row["id"]] = (None, f"its stored report cannot be read; {remedy}")
+            continue
+        report = rescored(stored, rubric)
         name, document = key.document(row["sha256"]), report.to_json()
         write_whole(book.folder / "results" / name, document)
         with book.all_or_nothing():
-            entered[row["id"]] = book.keep(report, name)
+            entered[row["id"]] = (book.keep(report, name), None)
     with book.all_or_nothing():
         book.db.execute("DELETE FROM entry WHERE run IN (SELECT id FROM run WHERE state = 'open')")
         book.db.execute("DELETE FROM run WHERE state = 'open'")
@@ -77,9 +83,9 @@ def rescore(book: Gradebook, rubric: Rubric, note: str) -> sqlite3.Row:
         )
         run = cursor.lastrowid
         book.db.executemany(
-            "INSERT INTO entry SELECT ?, student, attempt, latest, submitted, partners, sha256, trouble, ? FROM entry"
-            " WHERE run = ? AND report IS ?",
-            [(run, new, last["id"], old) for old, new in [*entered.items(), (None, None)]],
+            "INSERT INTO entry SELECT ?, student, attempt, latest, submitted, partners, sha256, coalesce(?, trouble), ?"
+            " FROM entry WHERE run = ? AND report IS ?",
+            [(run, trouble, new, last["id"], old) for old, (new, trouble) in [*entered.items(), (None, (None, None))]],
         )
     found = book.row("SELECT * FROM run WHERE id = ?", run)
     assert found is not None

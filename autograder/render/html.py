@@ -73,6 +73,11 @@ def render(
     )  # fmt: skip
 
 
+def unadorned(name: str, line: str, text: str) -> str:
+    """Return the page that stands for a report that could not be drawn: why, and what there is as text."""
+    return environment().get_template("plain.html").render(name=name, line=line, text=text)
+
+
 def inside(report: Report) -> str:
     """The criteria of ``report`` as a part of someone else's page, such as a notebook, whose look it leaves alone."""
     return environment().get_template("inside.html").render(

@@ -13,8 +13,9 @@ INFINITE = float("inf")
 LEFT, BOTTOM = 44, 34  # room for the numbers on the axes
 
 
-def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> Markup:
+def heat(numbers: Sequence[Sequence[float | None]], title: str, leaks: bool = False) -> Markup:
     """A square matrix, rows down and columns across. With ``leaks``, what is above the diagonal is marked."""
+    matrix = [_read(row) for row in numbers]
     T = len(matrix)
     largest = max((value for row in matrix for value in row if value < INFINITE), default=0.0) or 1.0
     shades: dict[str, list[str]] = {}
@@ -47,8 +48,9 @@ def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> 
     )
 
 
-def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup:
+def curve(numbers: Sequence[float | None], title: str, across: str, down: str) -> Markup:
     """Values in order, with the ranges of both axes."""
+    values = _read(numbers)
     finite = [value for value in values if abs(value) < INFINITE]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     low, high = min(low, 0.0), high or 1.0
@@ -74,6 +76,11 @@ def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup
         f'<text transform="translate(12 {bottom / 2}) rotate(-90)" text-anchor="middle">{escape(down)}</text>'
         f'<polyline points="{" ".join(points)}"/>{dots}</svg>'
     )
+
+
+def _read(numbers: Sequence[float | None]) -> list[float]:
+    """Numbers as a report on disk has them, where None stands for one that is not finite."""
+    return [INFINITE if number is None else number for number in numbers]
 
 
 def bars(counts: Sequence[tuple[str, int]], title: str) -> Markup:

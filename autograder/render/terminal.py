@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.outcome import Status
+from autograder.render.pictures import INFINITE
 from autograder.report import CriterionFacts, Report, Verdict
 
 MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, sign where only ASCII prints, style
@@ -180,13 +181,13 @@ def _influence(matrix: list[list[float]]) -> Text:
     T = len(matrix)
     step = -(-T // PICTURE)
     text = Text("Down: the logits' position. Across: the token that was changed. x marks what may not be.\n", "dim")
-    largest = max(max(row) for row in matrix) or 1.0
+    largest = max((value for row in matrix for value in row if value < INFINITE), default=0.0) or 1.0
     for top in range(0, T, step):
         for left in range(0, T, step):
             rows, columns = range(top, min(top + step, T)), range(left, min(left + step, T))
             value = max(matrix[t][s] for t in rows for s in columns)
             leaks = any(matrix[t][s] > 0 for t in rows for s in columns if s > t)
-            level = min(len(SHADES) - 1, int(value / largest * 8) + (value > 0))
+            level = min(len(SHADES) - 1, int(min(1.0, value / largest) * 8) + (value > 0))
             text.append("x " if leaks else SHADES[level] * 2, "bold red" if leaks else "green")
         text.append("\n")
     text.rstrip()
