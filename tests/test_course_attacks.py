@@ -353,7 +353,7 @@ def test_whatever_goes_wrong_with_one_submission_is_its_own_trouble(course: Cour
     course.regrade()
     scores = course.scores()
     assert (scores["ann"], scores["eve"], scores["mallory"]) == (100.0, 100.0, None)
-    assert "1 without a grade: not graded: its files cannot be read (KeyError" in course.said()
+    assert "1 without a grade: not graded: its files cannot be read; ask for them again (KeyError" in course.said()
 
 
 # --- reports ----------------------------------------------------------------------------------------------------------

@@ -285,6 +285,16 @@ def resources(course: NbgraderCourse, student: str) -> dict[str, Any]:
     return {"nbgrader": facts | {"db_url": url}, "metadata": {"path": str(path)}}
 
 
+def step(course: NbgraderCourse) -> nbgrader_autograde.Grade:
+    """The grading as a part of nbgrader's command."""
+    from nbconvert.exporters import NotebookExporter
+    from nbgrader.converters import Autograde
+    from nbgrader.coursedir import CourseDirectory
+
+    command = Autograde(coursedir=CourseDirectory(root=str(course.root)))
+    return nbgrader_autograde.Grade(parent=NotebookExporter(parent=command))
+
+
 def test_a_fault_of_the_grader_is_no_score(graded: NbgraderCourse, monkeypatch: pytest.MonkeyPatch) -> None:
     import nbformat
 
@@ -297,7 +307,7 @@ def test_a_fault_of_the_grader_is_no_score(graded: NbgraderCourse, monkeypatch: 
     before = graded.scores()["relu"]
     notebook = nbformat.read(Path(facts["metadata"]["path"]) / f"{nbgrader.NAME}.ipynb", 4)
     with pytest.raises(RuntimeError, match="no memory"):
-        nbgrader_autograde.Grade().preprocess(notebook, facts)
+        step(graded).preprocess(notebook, facts)
     assert graded.scores()["relu"] == before
 
 
@@ -314,3 +324,82 @@ def test_points_that_are_not_the_rubrics_are_refused(graded: NbgraderCourse) -> 
     with pytest.raises(nbgrader.BadInput, match="check-mlp: 3 points in nbgrader, 7 in the rubric"):
         nbgrader.agree({"mlp": 3}, {"mlp": 7})
     nbgrader.agree({"bonus": 0}, {})
+
+
+LINKS = {
+    "help.py": "../../../source/step-05/step-05.ipynb",
+    "step-05.ipynb": "../../../source/step-05/step-05.ipynb",
+    "sub/.data": "../../../../gradebook.db",
+    "": "../../source/step-05",
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_what_a_link_leads_to_is_neither_graded_nor_kept(graded: NbgraderCourse, name: str) -> None:
+    folder = graded.root / "submitted" / "linker" / nbgrader.NAME
+    shutil.copytree(graded.root / "submitted" / "stub" / nbgrader.NAME, folder)
+    place = folder / name
+    place.parent.mkdir(exist_ok=True)
+    if place == folder:
+        shutil.rmtree(folder)
+    place.unlink(missing_ok=True)
+    place.symlink_to(LINKS[name])
+    assert place.exists()
+    try:
+        said = run(graded.root, "autograde", nbgrader.NAME, "--student=linker", status=1)
+        assert "a link, which is not followed; ask for the file itself" in said
+        assert not (graded.root / "autograded" / "linker" / nbgrader.NAME).exists()
+        assert {cell[0] for cell in graded.scores()["linker"].values()} == {None}
+    finally:
+        folder.unlink() if folder.is_symlink() else shutil.rmtree(folder)
+
+
+def test_files_beside_a_notebook_have_the_limits_of_every_submission(graded: NbgraderCourse, tmp_path: Path) -> None:
+    folder = tmp_path / "submitted" / "eve" / nbgrader.NAME
+    shutil.copytree(graded.root / "submitted" / "relu" / nbgrader.NAME, folder)
+    (folder / "helper.py").write_text("x = 1\n")
+    (folder / "gpt.py").write_text("another submission\n")
+    assert set(nbgrader_autograde._read(folder, nbgrader.NAME).handed_in) == {"helper.py", "notebook.ipynb"}
+    (folder / "helper.py").write_text("x" * (1 << 20 | 1))
+    with pytest.raises(nbgrader_autograde.NotGraded, match="larger than 1 MB"):
+        nbgrader_autograde._read(folder, nbgrader.NAME)
+    for n in range(60):
+        (folder / f"helper{n}.py").write_text("")
+    (folder / "helper.py").unlink()
+    with pytest.raises(nbgrader_autograde.NotGraded, match="at most 50 are read"):
+        nbgrader_autograde._read(folder, nbgrader.NAME)
+
+
+def test_a_notebook_that_the_gradebook_does_not_know_is_never_executed(
+    graded: NbgraderCourse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = resources(graded, "relu")
+    facts["nbgrader"]["notebook"] = "another"
+    executed: list[object] = []
+    monkeypatch.setattr(nbgrader_autograde.Execute, "preprocess", lambda *given: executed.append(given))
+    with pytest.raises(nbgrader_autograde.NotGraded, match="never executed"):
+        step(graded).preprocess(None, facts)
+    assert executed == []
+
+
+def test_the_course_has_a_secret_of_its_own_that_no_student_gets(graded: NbgraderCourse) -> None:
+    path = graded.root / "secret"
+    drawn = path.read_bytes().strip()
+    assert (len(drawn), path.stat().st_mode & 0o777) == (64, 0o600)
+    others = [*graded.root.glob("[!s]*/**/*"), *graded.home.rglob("*"), *graded.root.glob("s*/**/*")]
+    assert not [file for file in others if file.is_file() and drawn in file.read_bytes()]
+
+
+def test_no_cell_of_the_export_is_a_formula(graded: NbgraderCourse, tmp_path: Path) -> None:
+    from autograder.course.nbgrader_export import Table
+
+    target = tmp_path / "gradebook.db"
+    shutil.copy(graded.root / "gradebook.db", target)
+    with nbgrader.opened(f"sqlite:///{target}") as gradebook:
+        gradebook.add_student("x;=1", first_name="=cmd|' /C calc'!A0", last_name="Doe, J.")
+        table = Table()
+        table.to = str(tmp_path / "grades.csv")
+        table.export(gradebook)
+    rows = {row["student_id"]: row for row in csv.DictReader((tmp_path / "grades.csv").open(newline=""))}
+    assert rows["x;'=1"]["first_name"] == "'=cmd|' /C calc'!A0"
+    assert rows["x;'=1"]["last_name"] == "Doe, J."

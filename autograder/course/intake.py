@@ -66,12 +66,12 @@ def take(
 def _stored(handed: Handed, store: Path) -> tuple[str, str]:
     """(hash, trouble): one of the two is empty."""
     try:
-        found = _opened(handed)
+        found = opened(handed)
         sources = archived(found)
     except (BadSubmission, Unreadable) as error:
         return "", clean(str(error))
     except Exception as error:  # one submission, whatever is in it, never stops the others
-        return "", line(f"not graded: its files cannot be read ({type(error).__name__}: {error}); ask for them again")
+        return "", line(f"not graded: its files cannot be read; ask for them again ({type(error).__name__}: {error})")
     path = stored(store, found.sha256)
     if not path.exists():
         write_whole(path, sources)
@@ -92,7 +92,7 @@ def archived(found: Submission) -> bytes:
     return buffer.getvalue()
 
 
-def _opened(handed: Handed) -> Submission:
+def opened(handed: Handed) -> Submission:
     """The submission, read as `grade` reads a single one. Raises BadSubmission or Unreadable."""
     if handed.trouble:
         raise BadSubmission(handed.trouble)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from autograder.course.gradebook import Gradebook
     from autograder.course.scores import Standing
 
+SECRET = "secret"  # the file in the course folder: nbgrader hands out only what is in source/
 NAME = "step-05"  # of the assignment and of its notebook
 CELL = "check-"  # and the criterion
 BEYOND = f"{CELL}bonus"  # a cell for no points, the extra credit of which is what comes on top

@@ -17,16 +17,18 @@ from nbgrader.converters import Autograde
 from nbgrader.preprocessors import DeduplicateIds, Execute, NbGraderPreprocessor
 from traitlets import Bool
 
-from autograder import notebook, rubric, submission
+from autograder import notebook, rubric, secret, submission
 from autograder.course import nbgrader
-from autograder.course.intake import archived
+from autograder.course.exports import Handed
+from autograder.course.intake import archived, opened
 from autograder.course.pool import Graded
 from autograder.course.remote import CHUNK, run_chunk
+from autograder.course.tree import Unreadable, entries
+from autograder.files import BadInput
 from autograder.render import html
 from autograder.report import Report, narrowed
 from autograder.sandbox import NOTEBOOK
-from autograder.submission import Submission
-from autograder.suite import PUBLIC_SECRET
+from autograder.submission import BadSubmission, Submission
 
 
 class NotGraded(Exception):
@@ -34,7 +36,7 @@ class NotGraded(Exception):
 
 
 class Restore(NbGraderPreprocessor):  # type: ignore[misc]
-    """Gives each cell the metadata that it was handed out with.
+    """Refuses what cannot be read safely, and gives each cell the metadata that it was handed out with.
 
     A cell that was copied, or whose metadata was edited, makes nbgrader stop: some for this student, some for everyone
     who comes after.
@@ -43,6 +45,7 @@ class Restore(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         """Take nbgrader's metadata from the gradebook; of copies the last one counts, as in nbgrader."""
         facts = resources["nbgrader"]
+        _read(_folder(self, facts["student"], facts["assignment"]), facts["notebook"])
         with nbgrader.opened(facts["db_url"]) as gradebook:
             given = _given(gradebook.find_notebook(facts["notebook"], facts["assignment"]))
         for cell in reversed(nb.cells):
@@ -57,7 +60,7 @@ class Restore(NbGraderPreprocessor):  # type: ignore[misc]
 
 
 class Grade(Execute):  # type: ignore[misc]
-    """Grades notebooks that have cells of the rubric; others are executed as nbgrader would."""
+    """Grades notebooks that have cells of the rubric. No others are graded: nbgrader would execute them."""
 
     enabled = Bool(True)  # no setting: with --no-execute, outputs that a student saved would be the score
 
@@ -68,11 +71,15 @@ class Grade(Execute):  # type: ignore[misc]
         with nbgrader.opened(facts["db_url"]) as gradebook:
             there = nbgrader.cells(gradebook, **place)
         if not there:
-            return super().preprocess(nb, resources)  # type: ignore[no-any-return]
+            raise NotGraded(
+                f"{facts['notebook']}: it has no cells {nbgrader.CELL}..., so it is refused and never executed; keep"
+                " assignments of another kind in a course folder of their own"
+            )
         rows = rubric.load()
         nbgrader.agree(there, {row.id: 0 if row.bonus else row.points for row in rows.criteria})
         cells = notebook.read(json.dumps(nb).encode())
-        report = self._report(_submission(cells, Path(resources["metadata"]["path"])), facts)
+        folder = _folder(self, facts["student"], facts["assignment"])
+        report = self._report(_submission(cells, _read(folder, facts["notebook"])), facts)
         points = {row.id: sum(check.score for check in report.of(row.id)) for row in report.criteria if not row.bonus}
         for cell in nb.cells:
             if cell.cell_type == "code":
@@ -85,10 +92,11 @@ class Grade(Execute):  # type: ignore[misc]
         """The report, from this process's store, or graded now together with those that come next."""
         if handed_in.sha256 not in _known:
             together = [handed_in, *(one for one in self._next(facts) if one.sha256 not in _known)]
+            drawn = secret.keep(Path(_converter(self).coursedir.root) / nbgrader.SECRET)
             try:
-                _grade(together[:CHUNK])
+                _grade(together[:CHUNK], drawn)
             except RuntimeError:
-                _grade([handed_in])  # what failed may have been one of the others
+                _grade([handed_in], drawn)  # what failed may have been one of the others
         graded = _known[handed_in.sha256]
         report = Report.model_validate_json(graded.document) if graded.document else None
         if report is None or not report.gradable:
@@ -100,39 +108,62 @@ class Grade(Execute):  # type: ignore[misc]
 
     def _next(self, facts: dict[str, Any]) -> list[Submission]:
         """What is handed in by those who come after this student: torch is loaded once for several."""
-        converter = getattr(self.parent, "parent", None)
-        if not isinstance(converter, Autograde):
-            return []
         found = list[Submission]()
-        for folder in map(Path, sorted(converter.assignments)):
-            student = folder.parent.name
-            path = folder / f"{facts['notebook']}.ipynb"
-            if student > facts["student"] and path.is_file() and len(found) < CHUNK:
+        for folder in map(Path, sorted(getattr(_converter(self), "assignments", ()))):
+            if folder.parent.name > facts["student"] and len(found) < CHUNK:
                 try:
-                    cells = notebook.read(path.read_bytes())
-                except (OSError, notebook.BadNotebook):
+                    found.append(_read(folder, facts["notebook"]))
+                except NotGraded:  # said when it is their turn
                     continue
-                found.append(_submission(cells, folder))
         return found
 
 
 _known: dict[str, Graded] = {}  # by the hash of the sources
 
 
-def _grade(submissions: list[Submission]) -> None:
+def _grade(submissions: list[Submission], drawn: bytes) -> None:
     """Grade in one process. Raises RuntimeError where that fails."""
     sources = [(one.sha256, archived(one)) for one in submissions]
-    _known.update(
-        (one.sha256, one) for one in run_chunk(sources, rubric.load().model_dump_json(), PUBLIC_SECRET, False)
-    )
+    _known.update((one.sha256, one) for one in run_chunk(sources, rubric.load().model_dump_json(), drawn, False))
 
 
-def _submission(cells: list[str], folder: Path) -> Submission:
-    """A notebook with the Python files beside it; gpt.py would be another submission."""
-    files = {NOTEBOOK: notebook.write(cells)}
-    files |= {path.name: path.read_bytes() for path in sorted(folder.glob("*.py")) if path.is_file()}
-    files.pop(submission.MAIN, None)
-    return submission.of_files(files)
+def _converter(step: NbGraderPreprocessor) -> Autograde:
+    """The command of nbgrader that ``step`` is a part of."""
+    return step.parent.parent
+
+
+def _folder(step: NbGraderPreprocessor, student: str, assignment: str) -> Path:
+    """Where nbgrader finds what a student handed in; its own copy has the contents of links instead of links."""
+    course = _converter(step).coursedir
+    return Path(course.format_path(course.submitted_directory, student, assignment))
+
+
+def _read(folder: Path, name: str) -> Submission:
+    """The notebook called ``name`` with the Python files beside it, read by the rules for every submission.
+
+    Raises NotGraded, also where there is any link: nbgrader copies through links, and hands out what it has copied.
+    """
+    links = [path for path in (folder.parent, folder) if path.is_symlink()]
+    links += [path for path in folder.rglob("*") if path.is_symlink()]
+    if links:
+        raise NotGraded(f"{links[0]}: a link, which is not followed; ask for the file itself")
+    try:
+        files = [entry for entry in entries(folder) if len(entry.parts) == 1]
+        # gpt.py and other notebooks would be other submissions.
+        mine = [
+            entry
+            for entry in files
+            if entry.name == f"{name}.ipynb" or (entry.suffix == ".py" and entry.name.lower() != submission.MAIN)
+        ]
+        return opened(Handed((), tuple(mine), alone=True))
+    except (BadInput, BadSubmission, Unreadable) as error:
+        raise NotGraded(f"{folder}: {error}") from None
+
+
+def _submission(cells: list[str], read: Submission) -> Submission:
+    """What was ``read``, with the cells that nbgrader left of its notebook."""
+    files = {file: read.files[file] for file in read.handed_in}
+    return submission.of_files(files | {NOTEBOOK: notebook.write(cells)})
 
 
 def _outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> list[NotebookNode]:
