@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -329,6 +331,34 @@ def test_folders_without_end_stop_nobody(course: Course) -> None:
         assert course.scores() == {"ann": 100.0, "eve": 100.0}
     finally:
         _removed(course.source / "eve")
+
+
+def test_a_folder_that_cannot_be_listed_is_its_students_trouble(
+    course: Course, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for student in ("ann", "eve"):
+        hand(course.source / student)
+    real = os.scandir
+
+    def scandir(path: str) -> Any:
+        if str(path).endswith("/eve"):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    course.regrade()
+    assert course.scores() == {"ann": 100.0, "eve": None}
+    assert "a folder that cannot be listed; make it readable" in course.said()
+
+
+def test_a_terminal_without_the_letters_of_a_name_stops_nobody(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("Ayşe Öztürk", "Öztürk, Ayşe", "漢"):
+        hand(course.source / name)
+    printed = io.TextIOWrapper(io.BytesIO(), "ascii")
+    monkeypatch.setattr(sys, "stdout", printed)
+    assert course.regrade() == 0
+    printed.flush()
+    assert b"Ay?e" in printed.buffer.getvalue()  # type: ignore[attr-defined]
 
 
 def _removed(folder: Path) -> None:

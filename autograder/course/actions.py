@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import shutil
 import sqlite3
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -35,8 +36,10 @@ class Rate(ProgressColumn):
 
 
 def say(line: str) -> None:
-    """A line on standard output, in which a name is only a name."""
-    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(line)
+    """A line on standard output, in which a name is only a name, also where the terminal lacks its letters."""
+    encoding = sys.stdout.encoding or "utf-8"
+    shown = line.encode(encoding, "replace").decode(encoding)
+    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(shown)
 
 
 def tell(what: str, names: Sequence[str]) -> None:
