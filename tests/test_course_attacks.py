@@ -241,7 +241,25 @@ def test_namesakes_without_a_number_in_gradescope_are_two(course: Course) -> Non
         course.regrade()
         with course.book() as book:
             assert len(book.rows("SELECT * FROM student")) == 3
-    assert "share a name with someone else, and each stands alone: Kim Lee; Kim Lee; Lee Kim" in course.said()
+    assert "2 in doubt by name, and graded separately: Kim Lee; Lee Kim" in course.said()
+
+
+def test_a_name_that_all_of_a_blind_export_have_is_said_once(course: Course) -> None:
+    for n in (4711, 4712, 4713):
+        hand(course.source / f"Participant_{n}_{SUFFIX}")
+    course.regrade()
+    assert "1 in doubt by name, and graded separately: Participant\n" in course.said()
+
+
+def test_who_takes_the_name_of_someone_on_the_roster_is_said(course: Course, tmp_path: Path) -> None:
+    roster = tmp_path / "roster.csv"
+    roster.write_text("Name,Username\nAnn,ann\n")
+    gradescope(course.source, ["Ann"])  # someone else, who has taken that name
+    course.regrade(roster=roster)
+    gradescope(course.source, ["Ann", "Ann"])
+    course.said()
+    course.regrade(roster=roster)
+    assert "1 in doubt by name, and graded separately: Ann" in course.said()
 
 
 def test_who_shares_only_one_of_two_numbers_is_someone_else(course: Course) -> None:

@@ -158,6 +158,17 @@ def test_every_export_is_on_record(graded: Course) -> None:
         assert len(book.rows("SELECT * FROM exported")) == 12
 
 
+def test_logins_that_differ_in_capitals_alone_are_two_students_of_nbgrader(course: Course) -> None:
+    api = pytest.importorskip("nbgrader.api", reason="nbgrader is not installed")
+    course.hand_in(Ann="# 1", ann=LOST)
+    course.regrade()
+    target = course.source.parent / "gradebook.db"
+    with course.book() as book:
+        export(book, "nbgrader", target)
+    with api.Gradebook(f"sqlite:///{target}") as theirs:
+        assert sorted(s.score for s in theirs.assignment_submissions("step-05")) == [93.0, 100.0]
+
+
 def test_nbgraders_gradebook_has_the_scores(graded: Course) -> None:
     api = pytest.importorskip("nbgrader.api", reason="nbgrader is not installed")
     target = graded.source.parent / "gradebook.db"

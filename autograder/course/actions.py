@@ -99,7 +99,7 @@ def regrade(
         book.students(people.roster(roster) if roster is not None else [], on_roster=True)
         items = intake.take(paths, book.folder / "submissions", book.students, assignment, every)
         run = batch.planned(book, key, items, people.line(", ".join(map(str, paths))), note)
-    tell("share a name with someone else, and each stands alone", book.namesakes(run))
+    tell("in doubt by name, and graded separately", book.namesakes(run))
     todo = batch.missing(book, key, run)
     total = len(book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != ''", run["id"]))
     if todo:

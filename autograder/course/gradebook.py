@@ -102,10 +102,10 @@ class Gradebook:
         return [own for person in people if (own := found[person.key]) is not None]
 
     def matched(self, people: Sequence[Person]) -> list[int | None]:
-        """The known students that the people of one source are, None for each who may be someone else.
+        """Return the known student that each person of one source is, None for each who may be someone else.
 
-        Two of them are never the same student unless their keys are equal, and where a student could be either of
-        two, it is neither.
+        Two of them are never the same student unless their keys are equal; a student who could be either of two is
+        neither.
         """
         wanted = {person.key: person for person in people}
         found: dict[tuple[tuple[str, str], ...], int] = {}
@@ -120,18 +120,18 @@ class Gradebook:
         return [found.get(person.key) for person in people]
 
     def _same(self, person: Person) -> int | None:
-        """The student who has all of this key."""
+        """Return the student who has all of this key."""
         known = [set(self._with("kind = ? AND value = ?", *one)) for one in person.key]
         common = set.intersection(*known)
         return common.pop() if len(common) == 1 else None
 
     def _identified(self, person: Person) -> int | None:
-        """The student who has a part of this key, where no other student has one."""
+        """Return the student who has a part of this key, if no other student has one."""
         known = set[int]().union(*(self._with("kind = ? AND value = ?", *one) for one in person.key))
         return known.pop() if len(known) == 1 else None
 
     def _recognised(self, person: Person) -> int | None:
-        """The student whose folder or name fits; by name alone only where one has it, and nothing is against it."""
+        """Return the student whose folder or name fits; a name counts if one student has it and no number differs."""
         for kind, value in person.ids:
             found = self._with("value = ?" if kind == "label" else "value = ? AND kind = 'label'", value)
             if len(found) == 1:
@@ -143,12 +143,12 @@ class Gradebook:
         return None if theirs & {kind for kind, _ in person.ids} & set(STRONG) else found[0]
 
     def _with(self, condition: str, *values: str) -> list[int]:
-        """The students with an identifier that meets ``condition``."""
+        """Return the students with an identifier that meets ``condition``."""
         rows = self.rows(f"SELECT DISTINCT student FROM identifier WHERE {condition}", *values)
         return [row["student"] for row in rows]
 
     def namesakes(self, run: sqlite3.Row) -> list[str]:
-        """The students of ``run`` whose names another student has too."""
+        """Return the names in ``run`` that fit more than one student, each once, or aliases if names are hidden."""
         shared = "SELECT value FROM identifier WHERE kind = 'name' GROUP BY value HAVING count(DISTINCT student) > 1"
         rows = self.rows(
             "SELECT DISTINCT student.* FROM student JOIN identifier ON identifier.student = student.id"
@@ -156,7 +156,7 @@ class Gradebook:
             " AND student.id IN (SELECT student FROM entry WHERE run = ?) ORDER BY name, alias",
             run["id"],
         )
-        return [str(row["alias" if self.anonymous else "name"]) for row in rows]
+        return list(dict.fromkeys(str(row["alias" if self.anonymous else "name"]) for row in rows))
 
     def named(self, text: str) -> sqlite3.Row:
         """The student meant by ``text``: an alias, an identifier or a name. Raises BadInput."""

@@ -113,7 +113,7 @@ class Grade(Execute):  # type: ignore[misc]
             if folder.parent.name > facts["student"] and len(found) < CHUNK:
                 try:
                     found.append(_read(folder, facts["notebook"]))
-                except NotGraded:  # said when it is their turn
+                except NotGraded:  # reported when it is their turn
                     continue
         return found
 
@@ -128,18 +128,18 @@ def _grade(submissions: list[Submission], drawn: bytes) -> None:
 
 
 def _converter(step: NbGraderPreprocessor) -> Autograde:
-    """The command of nbgrader that ``step`` is a part of."""
+    """Return the command of nbgrader that ``step`` is a part of."""
     return step.parent.parent
 
 
 def _folder(step: NbGraderPreprocessor, student: str, assignment: str) -> Path:
-    """Where nbgrader finds what a student handed in; its own copy has the contents of links instead of links."""
+    """Return the folder of a submission; nbgrader's own copy holds the contents of links instead of links."""
     course = _converter(step).coursedir
     return Path(course.format_path(course.submitted_directory, student, assignment))
 
 
 def _read(folder: Path, name: str) -> Submission:
-    """The notebook called ``name`` with the Python files beside it, read by the rules for every submission.
+    """Read the notebook called ``name`` and the Python files beside it by the rules for every submission.
 
     Raises NotGraded, also where there is any link: nbgrader copies through links, and hands out what it has copied.
     """
@@ -161,7 +161,7 @@ def _read(folder: Path, name: str) -> Submission:
 
 
 def _submission(cells: list[str], read: Submission) -> Submission:
-    """What was ``read``, with the cells that nbgrader left of its notebook."""
+    """Return ``read`` with the cells of its notebook as nbgrader has cleaned them."""
     files = {file: read.files[file] for file in read.handed_in}
     return submission.of_files(files | {NOTEBOOK: notebook.write(cells)})
 

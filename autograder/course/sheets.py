@@ -11,8 +11,7 @@ from pathlib import Path
 from autograder.files import BadInput
 
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?%?|-")
-# Where a formula begins: at the start of a cell, and after whatever separates cells in some spreadsheet, since quotes
-# hold for the separator alone that the file was written with.
+# A formula begins at the start of a cell or after any separator, since quotes only protect the file's own separator.
 SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20]"
 FORMULA = re.compile(rf"^(?=\s*{SIGN}|[\t\r\n])|(?<=[;,\t\r\n])(?=[\s\"]*{SIGN})")
 
