@@ -403,3 +403,22 @@ def test_no_cell_of_the_export_is_a_formula(graded: NbgraderCourse, tmp_path: Pa
     rows = {row["student_id"]: row for row in csv.DictReader((tmp_path / "grades.csv").open(newline=""))}
     assert rows["x;'=1"]["first_name"] == "'=cmd|' /C calc'!A0"
     assert rows["x;'=1"]["last_name"] == "Doe, J."
+
+
+def test_a_submission_with_a_link_or_too_large_is_not_collected_and_the_others_are(tmp_path: Path) -> None:
+    from nbgrader.coursedir import CourseDirectory
+
+    from autograder.course.nbgrader_exchange import Collect
+
+    (tmp_path / "solution.ipynb").write_text("the solution")
+    for name in ("ann", "eve", "mallory", "big"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "step-05.ipynb").write_text("{}")
+    (tmp_path / "eve" / "help.py").symlink_to(tmp_path / "solution.ipynb")
+    (tmp_path / "mallory" / "help.py").symlink_to("nowhere")
+    (tmp_path / "big" / "large").write_bytes(bytes(2000))
+    (tmp_path / "whole").symlink_to(tmp_path / "ann")
+    collect = Collect(coursedir=CourseDirectory(root=str(tmp_path), max_dir_size=1))
+    for name in ("eve", "mallory", "big", "whole", "ann"):
+        collect.do_copy(str(tmp_path / name), str(tmp_path / "submitted" / name))
+    assert [path.name for path in (tmp_path / "submitted").iterdir()] == ["ann"]

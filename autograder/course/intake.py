@@ -67,13 +67,13 @@ def _stored(handed: Handed, store: Path) -> tuple[str, str]:
     """(hash, trouble): one of the two is empty."""
     try:
         found = opened(handed)
-        sources = archived(found)
+        path = stored(store, found.sha256)
+        sources = b"" if path.exists() else archived(found)
     except (BadSubmission, Unreadable) as error:
         return "", clean(str(error))
     except Exception as error:  # one submission, whatever is in it, never stops the others
         return "", line(f"not graded: its files cannot be read; ask for them again ({type(error).__name__}: {error})")
-    path = stored(store, found.sha256)
-    if not path.exists():
+    if sources:
         write_whole(path, sources)
     return found.sha256, ""
 

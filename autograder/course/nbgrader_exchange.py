@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from nbgrader.exchange.default import ExchangeCollect
@@ -14,9 +15,17 @@ class Collect(ExchangeCollect):  # type: ignore[misc]
     """What ``nbgrader collect`` and Formgrader run: it leaves the student's copy of the package in the exchange."""
 
     def do_copy(self, src: str, dest: str, log: object = None) -> None:
-        """Copy a submission."""
-        with temp_attrs(self.coursedir, ignore=[*self.coursedir.ignore, PACKAGE]):
-            super().do_copy(src, dest, log)
+        """Copy a submission unless it holds a link, which nbgrader would follow; none that fails stops the others."""
+        links = [path for path in (Path(src), *Path(src).rglob("*")) if path.is_symlink()]
+        if links:
+            self.log.error("%s: a link, which is not followed, so nothing of it is collected", links[0])
+            return
+        try:
+            with temp_attrs(self.coursedir, ignore=[*self.coursedir.ignore, PACKAGE]):
+                super().do_copy(src, dest, log)
+        except (OSError, RuntimeError) as error:  # nbgrader's own limits among them
+            shutil.rmtree(dest, ignore_errors=True)
+            self.log.error("%s: not collected: %s", src, error)
 
 
 def not_overwritten(source: Path) -> list[str]:
