@@ -295,6 +295,8 @@ def test_a_name_alone_does_not_take_what_a_number_says_is_anothers(course: Cours
         assert book.matched([person("Ann", sid="9"), person("", email="ann@x.edu")]) == [None, ann]
         assert book.matched([person("Ann", sid="9")]) == [ann]
         assert book.matched([person("Ann", sid="9"), person("Ann", sid="8")]) == [None, None]
+        book.students([person("Bob", sid="1", email="b@x.edu"), person("Bob", sid="2", email="c@x.edu"), person("Eve")])
+        assert book.matched([person("Eve", sid="1", email="c@x.edu")]) == [None]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -132,6 +132,8 @@ class Gradebook:
 
     def _recognised(self, person: Person) -> int | None:
         """Return the student whose folder or name fits; a name counts if one student has it and no number differs."""
+        if any(self._with("kind = ? AND value = ?", *one) for one in person.key):
+            return None  # a number of theirs is somebody's, and whose is not sure
         for kind, value in person.ids:
             found = self._with("value = ?" if kind == "label" else "value = ? AND kind = 'label'", value)
             if len(found) == 1:
