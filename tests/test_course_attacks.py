@@ -161,6 +161,22 @@ def test_a_display_name_like_canvas_does_not_make_moodle_canvas(course: Course) 
     assert course.scores() == {"Ann": 100.0, "Bob": 100.0, "x_71_9_y": 100.0}
 
 
+@pytest.mark.parametrize("form", range(2))
+def test_the_only_student_of_moodle_may_have_a_folder_of_their_own(course: Course, form: int) -> None:
+    hand(course.source / "submitted" / f"Ann_71_{SUFFIX}" / "work")
+    course.regrade(forms(course.source / "submitted")[form])
+    assert course.scores() == {"Ann": 100.0}
+
+
+def test_an_export_of_gradescope_may_be_in_a_folder_called_submitted(course: Course) -> None:
+    root = gradescope(course.source / "submitted", ["Ann", "Bob"])
+    for n in (1001, 1002):
+        (root / f"submission_{n}" / "gpt.py").unlink()
+        hand(root / f"submission_{n}" / "work", f"# {n}\n")
+    course.regrade(root)
+    assert course.scores() == {"Ann": 100.0, "Bob": 100.0}
+
+
 def test_folders_of_one_students_zip_are_not_students(course: Course) -> None:
     eve = course.source / "late"
     for name in ("ann", "bob"):

@@ -53,22 +53,31 @@ def read(path: Path, assignment: str | None = None) -> tuple[str, list[Handed]]:
         raise BadInput(
             f"{path}: one submission; `grade` grades it, this command takes the folder that holds all of them"
         )
-    if submitted := _submitted(path, found):
-        return "nbgrader", _nbgrader(path, submitted, assignment)
     if metadata := _metadata(path, found):
         return "gradescope", _gradescope(path, found, metadata)
-    found = unwrapped(found, path) if path.is_file() else found
-    tops = {entry.parts[0] for entry in found}
-    moodle, canvas = ({top for top in tops if pattern.fullmatch(top)} for pattern in (MOODLE, CANVAS))
-    tops -= moodle & canvas  # a platform writes no such name, a student may have made one of it
-    if 2 * len(moodle & tops) > len(tops):
-        return "moodle", _moodle(found)
-    if 2 * len(canvas & tops) > len(tops):
-        return "canvas", _canvas(found)
-    if len(tops) == 1 and any(entry.parts[1:] == (METADATA,) for entry in found):
+    platform = _platform(found)
+    if not platform:
+        if submitted := _submitted(path, found):
+            return "nbgrader", _nbgrader(path, submitted, assignment)
+        found = unwrapped(found, path) if path.is_file() else found
+        platform = _platform(found)
+    if platform:
+        return platform, {"moodle": _moodle, "canvas": _canvas}[platform](found)
+    if {entry.parts[0] for entry in found} == {found[0].parts[0]} and any(e.parts[1:] == (METADATA,) for e in found):
         top = line(found[0].parts[0])
         raise BadInput(f"{path}: {METADATA} is in the folder {top}; if that is Gradescope's export, name the folder")
     return "folder", _folder(found)
+
+
+def _platform(found: list[Entry]) -> str:
+    """The platform that most names are of, or nothing."""
+    tops = {entry.parts[0] for entry in found}
+    moodle, canvas = ({top for top in tops if pattern.fullmatch(top)} for pattern in (MOODLE, CANVAS))
+    tops -= moodle & canvas  # no platform writes such a name; it has a student's words in it
+    for name, own in (("moodle", moodle), ("canvas", canvas)):
+        if 2 * len(own & tops) > len(tops):
+            return name
+    return ""
 
 
 def _submitted(path: Path, found: list[Entry]) -> list[Entry]:
