@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -26,6 +27,7 @@ ROLES = ("q", "k", "v")
 TWO = (("q", "k"), ("q", "v"))
 ZERO, ONE = -2, -1
 FEW = 2000  # readings that are looked through for the one that is the same at other sizes
+MOST_PARTS = 8  # tensors for each head that are read by rule: twice as many as there are roles
 MOST = 4  # matrices that could be the same table: more than any model has, and few enough to try all pairs
 
 
@@ -40,7 +42,14 @@ def positions(shapes: Shapes) -> Tensors:
 
 
 def readings(component: str, shapes: Shapes, sizes: Mapping[str, int]) -> Iterator[Reading]:
-    """All readings of a component's tensors, numbered as in the oracle's answers, up to shapes that do not fit."""
+    """All readings of a component's tensors, numbered as in the oracle's answers, the common ones first."""
+    yield from common_readings(component, shapes, sizes)
+    if component == "attention":
+        yield from attention_by_rule(shapes, sizes["d"], sizes["H"])
+
+
+def common_readings(component: str, shapes: Shapes, sizes: Mapping[str, int]) -> Iterator[Reading]:
+    """The readings that most submissions have, up to shapes that do not fit."""
     d = sizes["d"]
     try:
         if component == "attention":
@@ -109,6 +118,66 @@ def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
                     for roles in (ROLES,) if len(qkv) == 3 else TWO:
                         reading = dict(zip(roles, qkv, strict=True)) | {"o": o}
                         yield from _with_biases(reading, vectors, d, H)
+
+
+def attention_by_rule(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
+    """Readings in which each role has an order of its axes (head, d, d_head) of its own.
+
+    A tensor holds one, two or all roles for all heads, or is one of a run of tensors, each for one head.
+    """
+    tensors = positions(shapes)
+    matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
+    vectors = [value.reshape(-1) for _, value in tensors if not is_matrix(value.shape)]
+    if H < 1 or d % H or len(matrices) > MOST_PARTS * H or not (len(vectors) <= 1 or sum(map(len, vectors)) == 4 * d):
+        return
+    for inner, out in _split_output(matrices, d, H):
+        outputs = [np.stack([value for _, value in out])] if len(out) > 1 else [value for _, value in out]
+        readings_of_o = [o[0].transpose(0, 2, 1) for value in outputs for o in _orders(value, 1, d, H)]
+        readings_of_o += [o[::-1] for o in readings_of_o]  # the heads may be merged from the last to the first
+        for units in _units([value for _, value in inner], d, H):
+            for chosen in itertools.product(*(list(_orders(value, count, d, H)) for value, count in units)):
+                for qkv in itertools.permutations(np.concatenate(chosen)):
+                    for o in readings_of_o if out else _outputs([], d, H):
+                        yield from _with_biases(dict(zip(ROLES, qkv, strict=True)) | {"o": o}, vectors, d, H)
+
+
+def _units(values: list[np.ndarray], d: int, H: int) -> Iterator[list[tuple[np.ndarray, int]]]:
+    """The tensors, those of single heads stacked in runs or in turns, each with the number of roles that it holds."""
+    whole = [(value, value.size // (d * d)) for value in values if value.size % (d * d) == 0]
+    heads = [value for value in values if value.size % (d * d)]
+    if not heads:
+        if sum(count for _, count in whole) == len(ROLES):
+            yield whole
+        return
+    if H == 1 or len(heads) % H or any(value.size % (d * d // H) for value in heads):
+        return
+    sets = len(heads) // H
+    runs = [heads[i * H : (i + 1) * H] for i in range(sets)]
+    turns = [heads[i::sets] for i in range(sets)]
+    for parts in [runs, turns] if sets > 1 else [runs]:
+        if any(value.shape != part[0].shape for part in parts for value in part):
+            continue
+        stacked = [(np.stack(part), H * part[0].size // (d * d)) for part in parts]
+        if sum(count for _, count in (*whole, *stacked)) == len(ROLES):
+            yield [*whole, *stacked]
+
+
+def _orders(value: np.ndarray, count: int, d: int, H: int) -> Iterator[np.ndarray]:
+    """Readings of a tensor as ``count`` roles (count, H, d, d_head): d is an axis, the others may come in any order."""
+    sizes = {"r": count, "h": H, "k": d // H}
+    if value.size != count * d * d:
+        return
+    for axis in (axis for axis, size in enumerate(value.shape) if size == d):
+        rest = np.moveaxis(value, axis, -1)
+        bounds = {1, *itertools.accumulate(rest.shape[:-1], operator.mul)}
+        seen = set()
+        for order in itertools.permutations("rhk"):
+            lengths = tuple(sizes[letter] for letter in order)
+            kept = tuple(letter for letter in order if sizes[letter] > 1)  # an axis of size 1 may stand anywhere
+            if kept in seen or not bounds <= {1, *itertools.accumulate(lengths, operator.mul)}:
+                continue
+            seen.add(kept)
+            yield rest.reshape(*lengths, d).transpose(*(order.index(letter) for letter in "rh"), 3, order.index("k"))
 
 
 def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:

@@ -162,34 +162,41 @@ def _attention_levels(q: Question, among: Names) -> Levels:
     """By T=1 first, where queries and keys do not matter; other numbers of heads count as one mistake."""
     d, H = q.sizes["d"], q.sizes["H"]
     single = [case for case in q.cases if case[0].shape[1] == 1]
-    readings: dict[int, _Kept[tuple[align.Reading, dict[str, Tensor]]]] = {}
-    early: dict[tuple[int, int, tuple[tuple[str, str], ...]], bool] = {}
+    readings: dict[tuple[int, bool], _Kept[align.Reading]] = {}
+    early: dict[tuple[int, bytes, tuple[tuple[str, str], ...]], bool] = {}
     alive: set[int] = set()  # readings for H heads
 
     def candidates(heads: int, most: int, least: int = 0) -> Iterator[Candidate]:
         nonlocal alive
-        if heads not in readings:
-            readings[heads] = _Kept((r, q.weights(r, "a.")) for r in _attention_readings(q, heads))
+        # The rarer layouts are for correct work alone: with every mistake in each of them there is too much to try.
+        rarer = heads == H and not most
+        if (heads, rarer) not in readings:
+            found = (align.readings if rarer else align.common_readings)("attention", q.shapes, {"d": d, "H": heads})
+            readings[heads, rarer] = _Kept(itertools.islice(found, q.readings))
         wrong = () if heads == H else ("heads_wrong_number",)
         for how, names in _ways(most, among, "attention", least=least):
             at_one = {step: how[step] for step in EARLY if step in how}
             if how.get("scale") == "after" or how.get("softmax") == "none":
                 at_one = how
-            for number, (reading, w) in enumerate(readings[heads]):
+            for number, reading in enumerate(readings[heads, rarer]):
                 if least > 1 and number not in alive:
                     continue  # with no single mistake does T=1 come out right
                 read = {how.get("key", "k"), how.get("value", "q")} & {*align.ROLES}
                 if not read <= reading.keys() or ("v" not in reading and how.get("value") == "input"):
                     continue  # what this way reads is not there, or what it leaves out is not
                 at_one |= {} if "k" in reading else {"key": "q"}
-                key = (heads, number, tuple(sorted(at_one.items())))
+                # Readings that differ in queries and keys alone are the same at T=1.
+                matter = [*reading] if at_one is how else ["v", "o", "v.bias", "o.bias", how.get("value", "v")]
+                places = b"".join(reading[role].tobytes() for role in matter if role in reading)
+                key = (heads, places, tuple(sorted(at_one.items())))
                 if key not in early:
+                    w = q.weights(reading, "a.")
                     early[key] = q.fits(partial(gpt.attention, w=w, at="a", how=at_one), single)
                 if early[key]:
                     alive |= {number} if heads == H else set()
                     own = ["value_is_input"] if "v" not in reading and "value" not in how else []
-                    found = Found((*wrong, *_implied(reading, heads), *own, *names), number, heads, how)
-                    yield found, partial(gpt.attention, w=w, at="a", how=how)
+                    match = Found((*wrong, *_implied(reading, heads), *own, *names), number, heads, how)
+                    yield match, partial(gpt.attention, w=q.weights(reading, "a."), at="a", how=how)
 
     others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not among]
     yield candidates(H, 0)
