@@ -23,14 +23,15 @@ from autograder.sandbox.student import Student
 
 pytestmark = pytest.mark.needs("MultiHeadAttention")
 
-D, H, T_MAX = 20, 4, 9  # with B=2 and T=7 no two sizes are alike, nor is one three, the number of roles
-B, T = 2, 7
+D, H, T_MAX = 20, 4, ladder.T_MAX
 MORE = 5  # heads, each of width 4
 WIDTH = D // H
 # How many parameters there are beside the projection, where the heads cannot be compared with any.
 FEW = {0: "heads_not_registered", 3 * WIDTH**2: "heads_small", 3 * H * WIDTH**2: "heads_small"}
+GENTLE = 0.2  # inputs as small make scores at which no position takes all the weight
 BIG = 8  # inputs as large make scores that a fill of -20 does not drown
 SMALL = 1e-5  # of the largest output: float32 rounding
+ALIKE = 1e-3  # by which positions differ that are nearly the same: equal ones would give the check away
 SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "heads_full_size")
 
 
@@ -42,12 +43,12 @@ def judged(student: Student, oracle: Oracle, shared_rng: np.random.Generator) ->
 
 def test_shape(student: Student, rng: np.random.Generator) -> None:
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
-    for batch, length in ((B, T), (1, 1), (3, T_MAX)):
+    for batch, length in (*ladder.draw_shapes(rng, 1), (1, 1), (3, T_MAX)):
         x = rng.standard_normal((batch, length, D)).astype(np.float32)
         try:
             output(module(x), x)
         except Raised as error:
-            if cause := misfit(error, module, rng):
+            if cause := misfit(error, module, batch, length, rng):
                 raise Failed(raised.place(error), causes=[cause]) from None
             raise
 
@@ -99,73 +100,78 @@ def test_simplex(
     if steps & {"merge", "split"} and not steps & {"mask", "softmax"}:
         notes.say("The weights themselves sum to 1, as the comparison with the formula shows.")
         return
-    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
+    [(B, T)] = ladder.draw_shapes(rng, 1)
     weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
-    # Where all positions hold the same, an average of them is the same again: then each row sums to 1.
-    one = rng.standard_normal((B, 1, D)).astype(np.float32)
-    alone = ladder.under(module, weights, one)
-    repeated = ladder.tensor(module(np.repeat(one, T, 1)), (B, T, D))
-    gap = np.abs(repeated - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
-    if not gap.max() <= 10 * SMALL:
+    module, replica = build_twice(student)
+    # If all positions hold nearly the same, an average of them does too, and each row of weights sums to 1.
+    x = nearly_alike(rng, B, T, D).astype(np.float32)
+    alone = ladder.under(replica, weights, x[:, :1])
+    module.push(weights)
+    gap = np.abs(ladder.tensor(module(x), x.shape) - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
+    if not gap.max() <= 10 * ALIKE:
         row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
         causes = matching.known(charged, matching.NO_AVERAGE)
         raise Failed(
-            f"With the same vector at all {T} positions, the output at position {position} differs from that of one "
-            f"position alone by {gap[row, position]:.2g}; it would not if its weights summed to 1.",
-            "" if causes else "Is the softmax over the positions that are looked at, and is nothing changed after it?",
+            f"With nearly the same vector at all {T} positions, the output at position {position} differs from that "
+            f"of one position alone by {gap[row, position]:.2g}; if the attention weights summed to 1, it would not.",
+            "" if causes else "Is the softmax over the key axis (dim=-1), and are its results used unchanged?",
             causes,
         )
     matrix = read_out(student, judged)
     if matrix is not None:
         notes.show(attention=[[round(float(w), 4) for w in row] for row in matrix])
-    notes.say("Each position reads with weights that sum to 1.")
+    notes.say("The attention weights of each position sum to 1.")
 
 
 def test_causal(
     student: Student, judged: matching.Judged, charged: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
-    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
-    module.push({name: value.astype(np.float32) for name, value in judged.weights.items()})
-    # Row 0 is as it was, row s is another one from position s on, and in the last row position 0 alone is another.
-    x = np.repeat(rng.standard_normal((1, T, D)).astype(np.float32), T + 1, 0)
+    [(_, T)] = ladder.draw_shapes(rng, 1)
+    weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
+    module, replica = build_twice(student)
+    # Row s - 1 changes from position s on, and the last row at position 0 alone.
+    x = rng.standard_normal((T, T, D)).astype(np.float32)
+    changed = x.copy()
     for start in range(1, T):
-        x[start, start:] = rng.standard_normal((T - start, D))
-    x[T, 0] = rng.standard_normal(D)
-    whole, *after = row_by_row(module, x)
-    large, *large_after = row_by_row(module, BIG * x[:T])
-    scale = max(1.0, float(np.abs(whole).max()))
+        changed[start - 1, start:] = rng.standard_normal((T - start, D))
+    changed[-1, 0] = rng.standard_normal(D)
+    replica.push(weights)
+    module.push(weights)
+    before, large = (row_by_row(replica, size * x) for size in (GENTLE, BIG))
+    after, large_after = (row_by_row(module, size * changed) for size in (GENTLE, BIG))
+    moved, leaks = np.abs(after - before).max(-1), np.abs(large_after - large).max(-1)
+    scale = max(1.0, float(np.abs(before).max()))
     causes = matching.known(charged, matching.LEAK)
     for start in range(1, T):
-        moved = np.abs(after[start - 1] - whole).max(-1) / scale
-        if not moved[:start].max() <= SMALL:
+        early, late = moved[start - 1, :start], moved[start - 1, start:]
+        if not early.max() <= SMALL * scale:
             raise Failed(
-                f"When the positions from {start} on changed, the output at position {int(moved[:start].argmax())} "
-                f"moved by {moved[:start].max() * scale:.2g}.",
-                "" if causes else "Are the scores of later positions set to -inf before the softmax?",
+                f"When the positions from {start} on changed, the output at position {int(early.argmax())} moved by "
+                f"{early.max():.2g}.",
+                "" if causes else "Are the attention scores of later positions set to -inf before the softmax?",
                 causes,
             )
-        leak = np.abs(large_after[start - 1] - large)[:start].max()
+        leak = leaks[start - 1, :start].max()
         if not leak <= SMALL * BIG * scale:
             raise Failed(
                 f"When the positions from {start} on changed, an output before them moved by {leak:.2g}, for inputs "
                 f"{BIG} times as large.",
                 causes=causes or [mistakes.named("mask_weak")],
             )
-        if not moved[start:].min() > SMALL:
+        if not late.min() > SMALL * scale:
             raise Failed(
-                f"When the positions from {start} on changed, the output at position "
-                f"{start + int(moved[start:].argmin())} stayed the same.",
-                "Does each position read from itself?",
+                f"When the positions from {start} on changed, the output at position {start + int(late.argmin())} "
+                f"stayed the same.",
+                "Does each position attend to itself?",
             )
     blind = matching.known(charged, matching.BLIND)
-    moved = np.abs(after[-1] - whole).max(-1) / scale
-    if not moved.min() > SMALL:
+    if not moved[-1].min() > SMALL * scale:
         raise Failed(
-            f"When position 0 changed, the output at position {int(moved.argmin())} stayed the same.",
-            "" if blind else "Should it not read from all positions up to its own?",
+            f"When position 0 changed, the output at position {int(moved[-1].argmin())} stayed the same.",
+            "" if blind else "Should it not attend to all positions up to its own?",
             blind,
         )
-    notes.say("Each position reads from itself and all before it, and from none after it.")
+    notes.say("Each position attends to itself and to all before it, and to none after it.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
@@ -181,7 +187,9 @@ def judge(
 ) -> matching.Judged:
     """The comparison with the oracle for that number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}
-    inputs = [rng.standard_normal((B, T, d)), rng.standard_normal((1, 1, d))]
+    inputs = [rng.standard_normal((*shape, d)) for shape in ladder.draw_shapes(rng)]
+    inputs += [nearly_alike(rng, B, T, d) for B, T in ladder.draw_shapes(rng, 1)]
+    inputs.append(rng.standard_normal((1, 1, d)))
     return matching.against_oracle(
         oracle,
         "attention",
@@ -194,8 +202,19 @@ def judge(
     )
 
 
+def build_twice(student: Student) -> tuple[Module, Module]:
+    """The class built here and in the replica, so that nothing can be remembered from one side to the other."""
+    sizes = {"d": D, "H": H, "T_max": T_MAX}
+    return student.build("MultiHeadAttention", sizes), student.witness.build("MultiHeadAttention", sizes)
+
+
+def nearly_alike(rng: np.random.Generator, B: int, T: int, d: int) -> np.ndarray:
+    """(B, T, d): in each row vectors that are nearly the same."""
+    return rng.standard_normal((B, 1, d)) + ALIKE * rng.standard_normal((B, T, d))
+
+
 def row_by_row(module: Module, x: np.ndarray) -> np.ndarray:
-    """(B, T, D) -> (B, T, D), each row as it comes out by itself: from one batch where that makes no difference."""
+    """(B, T, D) -> (B, T, D): the output for each row alone, from one batch if that makes no difference."""
     with contextlib.suppress(Failed, StudentError):
         one = slice(len(x) // 2, len(x) // 2 + 1)  # with rows before and after it
         together, alone = output(module(x), x), output(module(x[one]), x[one])
@@ -204,8 +223,8 @@ def row_by_row(module: Module, x: np.ndarray) -> np.ndarray:
     return np.concatenate([output(module(row[None]), row[None]) for row in x])
 
 
-def misfit(error: Raised, module: Module, rng: np.random.Generator) -> Mistake | None:
-    """The mistake that an exception at (B, T, D) gives away by the sizes in its text."""
+def misfit(error: Raised, module: Module, B: int, T: int, rng: np.random.Generator) -> Mistake | None:
+    """Name the mistake that an exception at (B, T, D) gives away by the sizes in its text."""
     text = error.remote.text
     if met := re.search(r"mat1 and mat2 .* \((\d+)x(\d+) and (\d+)x\d+\)", text):
         rows, given, taken = map(int, met.groups())
@@ -214,7 +233,7 @@ def misfit(error: Raised, module: Module, rng: np.random.Generator) -> Mistake |
         if (rows, given) == (B * T * H, WIDTH):
             return mistakes.named("heads_side_by_side_in_time")
     met = re.search(r"size of tensor a \((\d+)\) must match .* b \((\d+)\)", text)
-    if met and set(map(int, met.groups())) == {T_MAX, T}:
+    if met and T < T_MAX and set(map(int, met.groups())) == {T_MAX, T}:
         with contextlib.suppress(StudentError, Failed):
             full = rng.standard_normal((B, T_MAX, D)).astype(np.float32)
             output(module(full), full)
@@ -222,21 +241,21 @@ def misfit(error: Raised, module: Module, rng: np.random.Generator) -> Mistake |
     return None
 
 
-EMPTY = {  # which positions are not finite, of T: what the mask and the softmax then leave
-    (0,): "mask_strict",
-    (T - 1,): "mask_inverted",
-    tuple(range(T - 1)): "softmax_of_empty_columns",
-    tuple(range(T)): "mask_all_nan",
-}
-
-
 def output(out: Any, x: np.ndarray) -> np.ndarray:
     """What came out for ``x``, as ``ladder.tensor`` wants it; where it is not finite, the positions tell why."""
     if isinstance(out, np.ndarray) and out.shape == x.shape and out.dtype.kind == "f" and not np.isfinite(out).all():
+        T = x.shape[1]
         bad = tuple(int(t) for t in np.flatnonzero(~np.isfinite(out).all((0, 2))))
-        if x.shape[1] == T and bad in EMPTY:
+        left_empty = {  # by the mask and the softmax
+            (0,): "mask_strict",
+            (T - 1,): "mask_inverted",
+            tuple(range(T - 1)): "softmax_of_empty_columns",
+            tuple(range(T)): "mask_all_nan",
+        }
+        if T > 1 and bad in left_empty:
             which = "every position" if len(bad) == T else f"position {', '.join(map(str, bad))}"
-            raise Failed(f"For {T} positions the output at {which} is not finite.", causes=[mistakes.named(EMPTY[bad])])
+            cause = mistakes.named(left_empty[bad])
+            raise Failed(f"For {T} positions the output at {which} is not finite.", causes=[cause])
     return ladder.tensor(out, x.shape)
 
 

@@ -16,6 +16,15 @@ from autograder.sandbox.wire import MAX_ARRAYS, Opaque
 
 MOVES = 1e-6  # what other weights move an output by, at least
 MOST = 6_000_000  # parameters, seven times those of the course's model
+T_MAX = 17  # of the classes by themselves
+# B and T are drawn from these: unlike d, H, d_head and T_max there, and three, the number of roles.
+BATCHES, LENGTHS = (2, 6, 7, 9), tuple(range(10, T_MAX))
+
+
+def draw_shapes(rng: np.random.Generator, count: int = 2) -> list[tuple[int, int]]:
+    """Draw ``count`` pairs (B, T), no two sizes alike and the longest first, so that code cannot be made for them."""
+    lengths = sorted(rng.choice(LENGTHS, count, replace=False), reverse=True)
+    return [(int(B), int(T)) for B, T in zip(rng.choice(BATCHES, count, replace=False), lengths, strict=True)]
 
 
 def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:

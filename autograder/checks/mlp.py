@@ -13,7 +13,7 @@ from autograder.sandbox.student import Student
 
 pytestmark = pytest.mark.needs("MLP")
 
-D, B, T = 24, 2, 7
+D = 24
 
 
 @pytest.mark.charges
@@ -29,7 +29,7 @@ def test_formula(
         oracle,
         "mlp",
         lambda double: student.build("MLP", {"d": D}, double=double),
-        [rng.standard_normal((B, T, D))],
+        [rng.standard_normal((*shape, D)) for shape in ladder.draw_shapes(rng)],
         lambda out, x: ladder.tensor(out, x.shape),
         {"d": D},
         rng,
@@ -57,21 +57,26 @@ def test_width(student: Student, notes: Notes) -> None:
 
 
 def test_alone(student: Student, rng: np.random.Generator, notes: Notes) -> None:
-    module = student.build("MLP", {"d": D})
+    # The two sides are computed in two processes, so that nothing can be remembered from one to the other.
+    module, replica = student.build("MLP", {"d": D}), student.witness.build("MLP", {"d": D})
     weights = {name: value.astype(np.float32) for name, value in matching.own_weights(module, rng).items()}
+    [(B, T)] = ladder.draw_shapes(rng, 1)
     x = rng.standard_normal((B, T, D)).astype(np.float32)
-    before = ladder.under(module, weights, x)
+    row, position = int(rng.integers(B)), int(rng.integers(T))
     changed = x.copy()
-    changed[0, 3] = rng.standard_normal(D)
+    changed[row, position] = rng.standard_normal(D)
+    before = ladder.under(replica, weights, x)
+    module.push(weights)
     moved = np.abs(ladder.tensor(module(changed), x.shape) - before).max(-1)
-    if not moved[0, 3] > 1e-5:
-        raise Failed("When position 3 changed, the output at position 3 stayed the same.", "Is x used in forward?")
-    moved[0, 3] = 0
+    if not moved[row, position] > 1e-5:
+        seen = f"When position {position} changed, the output at position {position} stayed the same."
+        raise Failed(seen, "Is x used in forward?")
+    moved[row, position] = 0
     if not moved.max() <= 1e-5:
-        row, position = (int(i) for i in np.unravel_index(moved.argmax(), moved.shape))
+        other = tuple(int(i) for i in np.unravel_index(moved.argmax(), moved.shape))
         raise Failed(
-            f"When position 3 of row 0 changed, the output at position {position} of row {row} moved "
+            f"When position {position} of row {row} changed, the output at position {other[1]} of row {other[0]} moved "
             f"by {moved.max():.2g}.",
-            "Should not every position go through the MLP by itself?",
+            "Should the MLP not be applied to each position by itself?",
         )
-    notes.say("Each position goes through alone.")
+    notes.say("Position-wise: no position affects another.")
