@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from importlib import resources
 
 import numpy as np
@@ -18,9 +17,10 @@ from autograder.checks import ladder, matching, whole_model
 from autograder.checks.claims import Claims
 from autograder.checks.model import cross_entropy
 from autograder.checks.whole_model import Whole
-from autograder.oracle import mistakes
+from autograder.oracle import align, mistakes
 from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes, Partial
+from autograder.sandbox.answers import Parameter
 from autograder.sandbox.errors import StudentError
 from autograder.sandbox.module import Module
 from autograder.sandbox.student import Student
@@ -35,6 +35,31 @@ LAYERS = (1, 4)  # between these the scaled projections shrink by half
 FACTOR = 0.1  # relative; a standard deviation of 64 x 64 entries is known to 0.011
 NEAR = 0.04
 EPS_SHOWS = 0.05  # of the largest logit: with embeddings as small as 0.01 another eps in a norm makes 1 %
+CLOSE = 0.08  # relative; seven standard errors where one matrix is compared with several
+KURTOSIS = 0.5  # half of what is between uniform entries (1.8) and normal ones (3)
+OTHER_LAYERS = (2, 3, 5, 6, 7)  # one of these is drawn, so that a factor cannot be made for LAYERS alone
+MOST_SCALED = 0.6  # of the entries in a block's matrices: the two projections have 5 of 12
+ROLES = {
+    "o": "the attention's projection",
+    "down": "the MLP's down-projection",
+    "q": "the queries",
+    "k": "the keys",
+    "v": "the values",
+    "up": "the MLP's up-projection",
+}
+BESIDE = {"o": ("q", "k", "v"), "down": ("up",)}  # of each residual projection, the matrices that are not scaled
+# Standard deviations of usual initialisations by fan-in and fan-out: nn.Linear's own, LeCun, He, Xavier, orthogonal,
+# 1/sqrt(d), "small" and GPT-2's.
+USUAL: tuple[Callable[[int, int], float], ...] = (
+    lambda fan_in, fan_out: 1 / math.sqrt(3 * fan_in),
+    lambda fan_in, fan_out: 1 / math.sqrt(fan_in),
+    lambda fan_in, fan_out: math.sqrt(2 / fan_in),
+    lambda fan_in, fan_out: math.sqrt(2 / (fan_in + fan_out)),
+    lambda fan_in, fan_out: 1 / math.sqrt(max(fan_in, fan_out)),
+    lambda fan_in, fan_out: 1 / math.sqrt(fan_out),
+    lambda fan_in, fan_out: math.sqrt(2 / (5 * fan_out)),
+    lambda fan_in, fan_out: 0.02,
+)
 ALIKE = 0.25  # relative; logits are only roughly normal
 
 
@@ -73,10 +98,278 @@ def test_window(
     notes.say(f"{loss:.2f} on random targets, {loss - chance:.2f} above ln {n.V} = {chance:.3f}.")
 
 
-def test_residual_scaling(student: Student, charged: set[str], rng: np.random.Generator, notes: Notes) -> None:
+def test_residual_scaling(
+    student: Student,
+    charged: set[str],
+    layouts: dict[str, matching.Judged],
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
     seed = int(rng.integers(1 << 31))
-    sizes = partial(Dims, V=11, T_max=8, d=64, H=2)
-    few, many = (sizes(L=L) for L in LAYERS)
+    dims = [Dims(V=11, T_max=8, d=64, H=2, L=L) for L in (*LAYERS, int(rng.choice(OTHER_LAYERS)))]
+    sublayers = _sublayers(student, layouts, dims[0])
+    models = {n.L: _entries(student.build("GPT", n.arguments(), seed=seed), sublayers) for n in dims if sublayers}
+    residual = [role for role in BESIDE if role != "o" or "projection_missing" not in charged]
+    if not models or not all(role in found for found in models.values() for role in residual):
+        _by_sizes(student, dims[0], dims[1], charged, seed, notes)
+        return
+    scaling = Scaling(models, _alone(student, sublayers, dims[0], seed), residual, _fans(sublayers))
+    notes.show(
+        standard_deviations={
+            ROLES[role]: [[round(scaling.spread(role, L), 5) for L in LAYERS]] for role in scaling.residual
+        }
+    )
+    _by_roles(scaling)
+    if residual == ["down"]:
+        notes.say("The MLP's down-projection shrinks with 1/sqrt(2L); your attention has no projection to be scaled.")
+        return
+    notes.say("Both projections of each block shrink with 1/sqrt(2L), so 2L additions keep the stream's variance.")
+
+
+# --- residual scaling, by the layouts that the classes' own checks have found -----------------------------------------
+
+
+@dataclass(frozen=True)
+class Sublayer:
+    """Which entries of a class's tensors have which role, at the sizes of this check."""
+
+    parameters: list[Parameter]
+    reading: align.Reading
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What is known of one matrix: the standard deviation of its entries, and their kurtosis, whatever its size."""
+
+    spread: float
+    kurtosis: float
+
+
+Found = Mapping[str, list[Entries]]  # for each role, one entry per block
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """The initial matrices of GPT for several L, by role, and those of a Block alone, which cannot know L."""
+
+    models: Mapping[int, Found]
+    alone: Found
+    residual: list[str]  # the projections that add to the residual stream
+    fans: Mapping[str, tuple[int, int]]  # fan-in and fan-out of each
+
+    def spread(self, role: str, L: int = LAYERS[0]) -> float:
+        """The standard deviation, averaged over the blocks."""
+        return _mean(self.models[L][role])
+
+    def every(self, role: str, factor: Callable[[int], float] = lambda _: 1) -> list[float]:
+        """The standard deviation in each block for each L, times ``factor`` of L."""
+        return [entries.spread * factor(L) for L, found in self.models.items() for entries in found[role]]
+
+    def beside(self, *roles: str) -> list[str]:
+        """The matrices beside the projections ``roles`` in their sublayers, as far as there are any."""
+        return [other for role in roles for other in BESIDE[role] if all(other in f for f in self.models.values())]
+
+    def changes(self, *roles: str) -> list[float]:
+        """By which factor GPT has changed what a Block alone has, at the first L; nothing for what is not known."""
+        return [self.spread(role) / _mean(self.alone[role]) for role in roles if role in self.alone]
+
+    def entries(self, role: str) -> Entries:
+        """The matrix in the first model, averaged over the blocks."""
+        found = self.models[LAYERS[0]][role]
+        return Entries(_mean(found), float(np.mean([entries.kurtosis for entries in found])))
+
+
+def _sublayers(student: Student, layouts: Mapping[str, matching.Judged], n: Dims) -> list[Sublayer]:
+    """Find the layouts of attention and MLP at ``n``; an empty list if one is not known."""
+    found = []
+    for component, name, sizes in (
+        ("attention", "MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max}),
+        ("mlp", "MLP", {"d": n.d}),
+    ):
+        judged = layouts.get(component)
+        if judged is None or judged.match is None or len(judged.comparison.matches) > 1:
+            return []
+        if judged.match.count != judged.sizes.get("H", 0):
+            return []
+        known = [(p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights]
+        try:
+            parameters = [p for p in student.shared(name, sizes).parameters if not p.mask or p.name in dict(known)]
+        except StudentError:
+            return []
+        shapes = claims_module.shapes(parameters)
+        reading = align.same_reading(component, known, judged.sizes, judged.match.reading, shapes, sizes)
+        if reading is None:
+            return []
+        found.append(Sublayer(parameters, reading))
+    return found
+
+
+def _fans(sublayers: Iterable[Sublayer]) -> dict[str, tuple[int, int]]:
+    roles = {role: at.shape for part in sublayers for role, at in part.reading.items() if role in BESIDE}
+    return {role: (math.prod(shape[:-1]), shape[-1]) for role, shape in roles.items()}
+
+
+def _entries(module: Module, sublayers: Iterable[Sublayer]) -> Found:
+    """Measure each role's matrix in every block of ``module``; roles that no tensor has are left out."""
+    ladder.affordable(module)
+    values = module.pull()
+    found: dict[str, list[Entries]] = {}
+    for part in sublayers:
+        for names in whole_model.prefixes(module.parameters, part.parameters):
+            if not values.keys() >= set(names):
+                continue
+            flat = np.concatenate([values[name].reshape(-1) for name in names]).astype(np.float64)
+            for role, at in part.reading.items():
+                if (at >= 0).all():
+                    spread = _spread(flat[at])
+                    centred = (flat[at] - flat[at].mean()) / (spread or 1)
+                    found.setdefault(role, []).append(Entries(spread, float((centred**4).mean())))
+    return found
+
+
+def _alone(student: Student, sublayers: Iterable[Sublayer], n: Dims, seed: int) -> Found:
+    """What a Block alone starts with, but for what is zero; nothing if there is no Block."""
+    try:
+        block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed)
+        return {role: found for role, found in _entries(block, sublayers).items() if _mean(found) > 0}
+    except (Failed, StudentError):
+        return {}
+
+
+def _by_roles(scaling: Scaling) -> None:
+    """Raise Partial or Failed unless the residual projections shrink with 1/sqrt(2L), and no other matrix does."""
+    few, many = LAYERS
+    residual = scaling.residual
+    moved = [role for role in scaling.beside("o", "down") if not _even(scaling.spread(role, L) for L in scaling.models)]
+    if moved:
+        ratio = scaling.spread(moved[0], many) / (scaling.spread(moved[0], few) or math.nan)
+        raise Failed(
+            f"From L={few} to L={many} the standard deviation of {' and of '.join(ROLES[role] for role in moved)} "
+            f"changes by a factor of {ratio:.2g}.",
+            causes=[mistakes.named("scaling_of_other_matrices")],
+        )
+    unscaled = [role for role in residual if not _even(scaling.every(role, math.sqrt))]
+    if unscaled:
+        seen = " and ".join(
+            f"{scaling.spread(role, few):.3g} and {scaling.spread(role, many):.3g} for {ROLES[role]}"
+            for role in unscaled
+        )
+        causes = _why_unscaled(scaling, unscaled)
+        raise (Partial if len(unscaled) < len(residual) else Failed)(
+            f"From L={few} to L={many} the standard deviation should be halved in every block; it is {seen}.",
+            "" if causes else "By which factor does GPT multiply them, and when?",
+            causes,
+        )
+    wrong = _wrong_constants(scaling)
+    if wrong:
+        right = 1 / math.sqrt(2 * many)
+        seen = " and ".join(f"{ROLES[role]} by {factor * right:.3f}" for role, factor in wrong.items())
+        by_l = len(wrong) == len(residual) and all(_close(factor, math.sqrt(2)) for factor in wrong.values())
+        raise (Partial if len(wrong) < len(residual) else Failed)(
+            f"At L={many} GPT scales {seen}; 1/sqrt(2L) is {right:.3f}.",
+            causes=[mistakes.named("scaling_sqrt_L" if by_l else "scaling_wrong_constant")],
+        )
+
+
+def _why_unscaled(scaling: Scaling, unscaled: list[str]) -> list[Mistake]:
+    """Name what was done instead of scaling these, if that is known."""
+    every = len(unscaled) == len(scaling.residual)
+    for name, factor in FACTORS if every else ():
+        if all(_is_scaled_by(scaling, role, factor) for role in unscaled):
+            return [mistakes.named(name)]
+    if not all(_even(scaling.every(role)) for role in unscaled):
+        return []
+    if not every:
+        missing = "scaling_attention_missing" if unscaled == ["o"] else "scaling_mlp_missing"
+        return [mistakes.named(missing)] if all(_is_untouched(scaling, role) for role in unscaled) else []
+    biases = [f"{role}.bias" for role in unscaled]
+    if all(bias in found for bias in biases for found in (scaling.alone, *scaling.models.values())):
+        alone = sum(_mean(scaling.alone[bias]) for bias in biases)
+        shares = {L: sum(scaling.spread(bias, L) for bias in biases) / alone for L in scaling.models if L > 1}
+        if all(_near(share, 1 / math.sqrt(2 * L)) for L, share in shares.items()):
+            return [mistakes.named("scaling_of_biases")]
+    return [mistakes.named("scaling_missing" if _is_untouched(scaling, unscaled[0]) else "scaling_fixed")]
+
+
+def _is_scaled_by(scaling: Scaling, role: str, factor: Callable[[int], float]) -> bool:
+    """Whether the projection is, for every L, ``factor`` times what a Block alone has, or a matrix beside it."""
+    bases = [_mean(scaling.alone[role])] if role in scaling.alone else []
+    bases += [scaling.spread(other) for other in scaling.beside(role)]
+    return any(all(_near(scaling.spread(role, L), base * factor(L)) for L in scaling.models) for base in bases)
+
+
+def _is_untouched(scaling: Scaling, role: str) -> bool:
+    """Whether a projection with the same spread for all L is as in a Block alone, or initialised like all others."""
+    changes = scaling.changes(role)
+    again = [change for change in scaling.changes(*scaling.beside(role)) if not _near(change, 1)]
+    if again and role == "o":  # its shape is theirs, so one initialisation changes all alike
+        return all(_near(change, again[0]) for change in changes)
+    return bool(again) or all(_near(change, 1) for change in changes)
+
+
+def _wrong_constants(scaling: Scaling) -> dict[str, float]:
+    """By how much more than 1/sqrt(2L) each projection is scaled, where its initialisation shows that it is wrong.
+
+    The base may be any: that of a Block alone, of the matrices beside the projection, or a usual one that GPT has drawn
+    for the projections alone. A projection that fits none is wrong only if nothing suggests that GPT has drawn it.
+    """
+    implied = {role: float(np.mean(scaling.every(role, lambda L: math.sqrt(2 * L)))) for role in scaling.residual}
+    implied = {role: base for role, base in implied.items() if base > 0}  # zero is scaled at any L
+    if any(all(_close(base, usual(*scaling.fans[role])) for role, base in implied.items()) for usual in USUAL):
+        return {}
+    bases = {
+        role: [*scaling.alone.get(role, [])[:1], *(scaling.entries(other) for other in scaling.beside(role))]
+        for role in implied
+    }
+    off = [role for role, base in implied.items() if not any(_close(base, other.spread) for other in bases[role])]
+    if wrong := {role: implied[role] / known for role in off if (known := _base(scaling, role))}:
+        return wrong
+    by_l = all(
+        any(
+            _close(base, math.sqrt(2) * other.spread) and _is_same_shape(scaling.entries(role), other)
+            for other in bases[role]
+        )
+        for role, base in implied.items()
+    )
+    return dict.fromkeys(off, math.sqrt(2)) if by_l else {}
+
+
+def _base(scaling: Scaling, role: str) -> float:
+    """The spread that a projection has before it is scaled; 0 unless one initialisation made it and those beside it."""
+    now, others = scaling.entries(role), [scaling.entries(other) for other in scaling.beside("o", "down")]
+    changes = scaling.changes(*scaling.beside(role))
+    if changes and role in scaling.alone and all(_close(change, 1) for change in changes):
+        alone = scaling.alone[role][0]
+        return alone.spread if _is_same_shape(now, alone) else 0.0
+    spreads = [other.spread for other in others]
+    if not spreads or max(spreads) > (1 + CLOSE) * min(spreads):
+        return 0.0
+    return float(np.mean(spreads)) if all(_is_same_shape(now, other) for other in others) else 0.0
+
+
+def _is_same_shape(entries: Entries, other: Entries) -> bool:
+    """Whether one kind of distribution, such as a normal one, can have made both."""
+    return abs(entries.kurtosis - other.kurtosis) < KURTOSIS
+
+
+def _mean(found: Iterable[Entries]) -> float:
+    return float(np.mean([entries.spread for entries in found]))
+
+
+def _even(values: Iterable[float]) -> bool:
+    """Whether all are the same, up to what chance does to a standard deviation."""
+    values = list(values)
+    return max(values) <= (1 + 2 * FACTOR) * min(values)
+
+
+def _close(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=CLOSE)
+
+
+# --- residual scaling by sizes, if the layouts are not known ----------------------------------------------------------
+
+
+def _by_sizes(student: Student, few: Dims, many: Dims, charged: set[str], seed: int, notes: Notes) -> None:
     before, after = (matrices(student.build("GPT", n.arguments(), seed=seed)) for n in (few, many))
     moved = [kind for pattern, values in before.items() for kind in shrunk(values, after.get(pattern, []), few.d)]
     square = few.d**2
@@ -86,15 +379,21 @@ def test_residual_scaling(student: Student, charged: set[str], rng: np.random.Ge
     wide = any(value.size == 4 * square for values in before.values() for value in values)
     if not outside and len(inside) > 1 and not wide:  # an MLP of another width is as large as the projection
         outside = [inside.pop()]
-    found = {"the attention's projection": inside, "the MLP's second map": outside}
+    scaled_entries = sum(kind.entries for kind in moved if kind.before)
+    if scaled_entries > MOST_SCALED * sum(value.size for values in before.values() for value in values):
+        raise Failed(
+            f"From L={few.L} to L={many.L} the standard deviation of {len(moved)} matrices in each block is halved.",
+            causes=[mistakes.named("scaling_of_other_matrices")],
+        )
+    found = {ROLES["o"]: inside, ROLES["down"]: outside}
     notes.show(
         standard_deviations={
             name: [[round(kind.before, 5), round(kind.after, 5)] for kind in kinds] for name, kinds in found.items()
         }
     )
     unscaled = [name for name, kinds in found.items() if not kinds]
-    if unscaled == ["the attention's projection"] and "projection_missing" in charged:
-        notes.say("The MLP's second map shrinks with 1/sqrt(2L); your attention has no projection to be scaled.")
+    if unscaled == [ROLES["o"]] and "projection_missing" in charged:
+        notes.say("The MLP's down-projection shrinks with 1/sqrt(2L); your attention has no projection to be scaled.")
         return
     if unscaled:
         seen = f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved."
@@ -111,7 +410,7 @@ def test_residual_scaling(student: Student, charged: set[str], rng: np.random.Ge
             f"{1 / math.sqrt(2 * few.L):.2f}.",
             causes=[mistakes.named("scaling_sqrt_L")],
         )
-    notes.say("Both projections of each block shrink with 1/sqrt(2L), so 2L writes keep the stream's variance.")
+    notes.say("Both projections of each block shrink with 1/sqrt(2L), so 2L additions keep the stream's variance.")
 
 
 def initial_logits(

@@ -78,32 +78,44 @@ ROWS = (
     ),
     _start(
         "scaling_missing",
-        "Neither projection is scaled in the end, or something has initialised it again afterwards.",
+        "Neither projection ends up scaled: the scaling is missing, or a later initialisation undoes it.",
         "the order in which GPT builds, initialises and scales",
     ),
     _start(
         "scaling_attention_missing",
-        "The MLP's second linear map is scaled, and the attention's projection is not.",
+        "The MLP's down-projection is scaled, and the attention's projection is not.",
         "the loop that scales",
     ),
     _start(
         "scaling_mlp_missing",
-        "The attention's projection is scaled, and the MLP's second linear map is not.",
+        "The attention's projection is scaled, and the MLP's down-projection is not.",
         "the loop that scales",
     ),
     _start(
         "scaling_sqrt_L",
-        "Both are scaled by 1/sqrt(L), but each block writes to the stream twice: there are 2L writes.",
+        "Both are scaled by 1/sqrt(L), but each block adds to the residual stream twice: there are 2L additions.",
         "the factor",
     ),
     _start(
+        "scaling_wrong_constant",
+        "The factor shrinks with L as it should, but it is not 1/sqrt(2L): each block adds to the residual stream "
+        "twice.",
+        "the factor",
+    ),
+    _start(
+        "scaling_of_other_matrices",
+        "Matrices are scaled that add nothing to the residual stream; of each block, only the attention's projection "
+        "and the MLP's down-projection should be.",
+        "which matrices the loop scales",
+    ),
+    _start(
         "scaling_without_root",
-        "Both are scaled by 1/(2L): variances add up, so it is the root of 2L that their size grows with.",
+        "Both are scaled by 1/(2L); variances add up, so the factor is the root of that, 1/sqrt(2L).",
         "the factor",
     ),
     _start(
         "scaling_inverted",
-        "The factor is sqrt(2L), and so makes larger what should become smaller.",
+        "The factor is sqrt(2L), which enlarges what should shrink.",
         "the factor",
     ),
     _start(

@@ -1,0 +1,16 @@
+# /// bank
+# about = "the MLP's first linear layer is scaled, not its second"
+# facts = "own"
+# extends = "reference"
+# also = ["scaling_of_other_matrices"]
+# [loses]
+# "initial_loss.residual_scaling" = "failed"
+# ///
+
+
+class GPT(GPT):
+    def __init__(self, V, T_max, d, H, L, tie_weights=False):
+        super().__init__(V, T_max, d, H, L, tie_weights)
+        for block in self.blocks:
+            block.mlp.down.reset_parameters()
+            block.mlp.up.weight.data /= math.sqrt(2 * L)
