@@ -218,12 +218,13 @@ def _entries(module: Module, sublayers: Iterable[Sublayer]) -> Found:
         for names in whole_model.prefixes(module.parameters, part.parameters):
             if not values.keys() >= set(names):
                 continue
-            flat = np.concatenate([values[name].reshape(-1) for name in names]).astype(np.float64)
+            flat = np.concatenate([values[name].reshape(-1) for name in names])
             for role, at in part.reading.items():
                 if (at >= 0).all():
-                    spread = _spread(flat[at])
-                    centred = (flat[at] - flat[at].mean()) / (spread or 1)
-                    found.setdefault(role, []).append(Entries(spread, float((centred**4).mean())))
+                    own = flat[at]
+                    spread = _spread(own)
+                    squares = np.square((own - own.mean()) / (spread or 1))
+                    found.setdefault(role, []).append(Entries(spread, float(np.square(squares).mean())))
     return found
 
 
