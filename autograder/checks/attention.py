@@ -36,14 +36,16 @@ SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "he
 
 
 @pytest.fixture(scope="module")
-def judged(student: Student, oracle: Oracle, shared_rng: np.random.Generator) -> matching.Judged:
+def judged(
+    student: Student, oracle: Oracle, shapes: list[tuple[int, int]], shared_rng: np.random.Generator
+) -> matching.Judged:
     """The comparison at H heads; at T=1 first, where queries and keys do not matter."""
-    return judge(student, oracle, H, shared_rng)
+    return judge(student, oracle, H, shapes, shared_rng)
 
 
-def test_shape(student: Student, rng: np.random.Generator) -> None:
+def test_shape(student: Student, shapes: list[tuple[int, int]], rng: np.random.Generator) -> None:
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
-    for batch, length in (*ladder.draw_shapes(rng, 1), (1, 1), (3, T_MAX)):
+    for batch, length in (*shapes, (1, 1), (3, T_MAX)):
         x = rng.standard_normal((batch, length, D)).astype(np.float32)
         try:
             output(module(x), x)
@@ -69,6 +71,7 @@ def test_heads(
     oracle: Oracle,
     judged: matching.Judged,
     layouts: dict[str, matching.Judged],
+    shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
@@ -81,7 +84,7 @@ def test_heads(
     if wrong:
         raise Failed(matching.differs(judged, "MultiHeadAttention"), causes=wrong)
     for heads in (1, MORE):
-        other = judge(student, oracle, heads, rng, expected=judged.names)
+        other = judge(student, oracle, heads, shapes, rng, expected=judged.names)
         extra = set(other.match.mistakes) - set(judged.match.mistakes) if other.match else {"heads_wrong_number"}
         found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
         if found:
@@ -94,13 +97,18 @@ def test_heads(
 
 
 def test_simplex(
-    student: Student, judged: matching.Judged, charged: set[str], rng: np.random.Generator, notes: Notes
+    student: Student,
+    judged: matching.Judged,
+    charged: set[str],
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+    notes: Notes,
 ) -> None:
     steps = {row.step for row in map(mistakes.named, judged.match.mistakes)} if judged.match else {"softmax"}
     if steps & {"merge", "split"} and not steps & {"mask", "softmax"}:
         notes.say("The weights themselves sum to 1, as the comparison with the formula shows.")
         return
-    [(B, T)] = ladder.draw_shapes(rng, 1)
+    B, T = shapes[0]
     weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
     module, replica = build_twice(student)
     # If all positions hold nearly the same, an average of them does too, and each row of weights sums to 1.
@@ -124,9 +132,14 @@ def test_simplex(
 
 
 def test_causal(
-    student: Student, judged: matching.Judged, charged: set[str], rng: np.random.Generator, notes: Notes
+    student: Student,
+    judged: matching.Judged,
+    charged: set[str],
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+    notes: Notes,
 ) -> None:
-    [(_, T)] = ladder.draw_shapes(rng, 1)
+    T = shapes[1][1]
     weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
     module, replica = build_twice(student)
     # Row s - 1 changes from position s on, and the last row at position 0 alone.
@@ -181,15 +194,15 @@ def judge(
     student: Student,
     oracle: Oracle,
     heads: int,
+    shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     d: int = D,
     expected: Collection[str] | None = None,
 ) -> matching.Judged:
     """The comparison with the oracle for that number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}
-    inputs = [rng.standard_normal((*shape, d)) for shape in ladder.draw_shapes(rng)]
-    inputs += [nearly_alike(rng, B, T, d) for B, T in ladder.draw_shapes(rng, 1)]
-    inputs.append(rng.standard_normal((1, 1, d)))
+    inputs = [rng.standard_normal((*shape, d)) for shape in shapes]
+    inputs += [nearly_alike(rng, *shapes[1], d), rng.standard_normal((1, 1, d))]
     return matching.against_oracle(
         oracle,
         "attention",

@@ -25,6 +25,7 @@ def test_composition(
     oracle: Oracle,
     charged: set[str],
     layouts: dict[str, matching.Judged],
+    shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
@@ -33,17 +34,17 @@ def test_composition(
     if not probed.used:
         student.release()  # from the linear maps
         try:
-            _by_values(student, oracle, rng)
+            _by_values(student, oracle, *shapes[0], rng)
         except Failed:
             probed = matching.around_probes(student, "Block", SIZES, probes, TRIAL)
-            judged = _judge(oracle, probes, probed, rng)  # a part may be there, and never called
+            judged = _judge(oracle, probes, probed, shapes, rng)  # a part may be there, and never called
             if judged.match is None:
                 raise
         else:
             notes.say("Attention and MLP are no modules of their own in this block; its values are right.")
             return
     else:
-        judged = _judge(oracle, probes, probed, rng)
+        judged = _judge(oracle, probes, probed, shapes, rng)
     charged.update(judged.names)
     if probed.used:
         layouts["block"] = judged
@@ -55,10 +56,11 @@ def test_identity(
     oracle: Oracle,
     charged: set[str],
     layouts: dict[str, matching.Judged],
+    shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    [(B, T)] = ladder.draw_shapes(rng, 1)
+    B, T = shapes[0]
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     at_work = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
     module, _ = matching.with_stand_ins(student, "Block", SIZES, at_work, TRIAL)
@@ -82,7 +84,7 @@ def test_identity(
     if used and "block" in layouts:
         probed = matching.around_probes(student, "Block", SIZES, quiet, TRIAL)
         # Of the mistakes, those in the residual path show however little the sublayers give.
-        now, otherwise = _judge(oracle, quiet, probed, rng), layouts["block"]
+        now, otherwise = _judge(oracle, quiet, probed, shapes, rng), layouts["block"]
         if otherwise.match and (not now.match or (now.names ^ otherwise.names) & matching.DISTURBS):
             raise Failed(
                 f"With sublayers that return {QUIET:g} times as much as before, the block computes something else.",
@@ -93,14 +95,18 @@ def test_identity(
 
 
 def _judge(
-    oracle: Oracle, probes: dict[str, np.ndarray], probed: matching.Probed, rng: np.random.Generator
+    oracle: Oracle,
+    probes: dict[str, np.ndarray],
+    probed: matching.Probed,
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
 ) -> matching.Judged:
     """The comparison of the block with linear maps in place of its attention and its MLP."""
     return matching.against_oracle(
         oracle,
         "block",
         probed.build,
-        [rng.standard_normal((*shape, D)) for shape in ladder.draw_shapes(rng)],
+        [rng.standard_normal((*shape, D)) for shape in shapes],
         lambda out, x: ladder.tensor(out, x.shape),
         {"d": D},
         rng,
@@ -108,7 +114,7 @@ def _judge(
     )
 
 
-def _by_values(student: Student, oracle: Oracle, rng: np.random.Generator) -> None:
+def _by_values(student: Student, oracle: Oracle, B: int, T: int, rng: np.random.Generator) -> None:
     """Judge a block in which no part can be replaced; raises Failed where it differs from the formula.
 
     The matrices of one sublayer are zero while the other is compared with the oracle. All gains and biases are one, so
@@ -130,7 +136,6 @@ def _by_values(student: Student, oracle: Oracle, rng: np.random.Generator) -> No
         out = with_only(names, x)
         return bool(np.abs(out - out[:1, :1]).max() <= matching.ROUNDED)
 
-    [(B, T)] = ladder.draw_shapes(rng, 1)
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     sublayers = (("attention", set(matrices) - wide, {"bias": D}), ("mlp", wide, {"up": 4 * D, "down": D}))
     for component, names, biases in sublayers:

@@ -101,6 +101,7 @@ def test_qk_ov(
     assignment: Assignment,
     oracle: Oracle,
     charged: set[str],
+    shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
@@ -114,7 +115,11 @@ def test_qk_ov(
     rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
     # The products are those of this module if they alone rebuild its output, up to the bias of the projection.
     scale = float(np.abs(out).max())
-    own = [] if _misfit(out, x, pairs, n) <= 1e-3 * scale else _of_weights(student, oracle, n, weights, charged, rng)
+    own = (
+        []
+        if _misfit(out, x, pairs, n) <= 1e-3 * scale
+        else _of_weights(student, oracle, n, weights, charged, shapes, rng)
+    )
     if not _misfit(out, x, pairs, n) <= 1e-3 * scale and not any(_alike(pairs, right) for right in own[:1]):
         turned = ((True, False), (False, True), (True, True))
         known = {
@@ -168,20 +173,21 @@ def _of_weights(
     n: Dims,
     weights: dict[str, np.ndarray],
     charged: set[str],
+    shapes: list[tuple[int, int]],
     rng: np.random.Generator,
 ) -> list[list[Pair]]:
     """The products of the module's weights, and those with the output projection's other side, if it can be read.
 
     Whatever mistake the module itself has costs elsewhere.
     """
-    judged = attention.judge(student, oracle, n.H, rng, n.d, expected=charged)
+    judged = attention.judge(student, oracle, n.H, shapes, rng, n.d, expected=charged)
     if judged.match is None or judged.match.count != n.H:
         return []
-    shapes = [(p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights]
-    reading = next(itertools.islice(align.attention(shapes, n.d, n.H), judged.match.reading, None))
-    if not set(align.ROLES) <= reading.keys() or not all(name in weights for name, _ in shapes):
+    tensors = [(p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights]
+    reading = next(itertools.islice(align.attention(tensors, n.d, n.H), judged.match.reading, None))
+    if not set(align.ROLES) <= reading.keys() or not all(name in weights for name, _ in tensors):
         return []
-    flat = np.concatenate([*(weights[name].reshape(-1) for name, _ in shapes), [0.0, 1.0]])
+    flat = np.concatenate([*(weights[name].reshape(-1) for name, _ in tensors), [0.0, 1.0]])
     q, k, v, o = (flat[reading[role]] for role in ("q", "k", "v", "o"))
     sides = [o, o.reshape(-1, n.d).T.reshape(o.shape)] if o.size == n.d * n.d else [o]
     return [[(q[h] @ k[h].T, v[h] @ side[h]) for h in range(n.H)] for side in sides]

@@ -13,6 +13,7 @@ from autograder import rubric
 from autograder.assignment import ASSIGNMENT, Assignment
 from autograder.checks import whole_model
 from autograder.checks.claims import Claims, measure
+from autograder.checks.ladder import draw_shapes
 from autograder.checks.matching import Judged
 from autograder.checks.whole_model import Whole
 from autograder.oracle.handle import Oracle
@@ -95,6 +96,12 @@ def student(suite: Suite) -> Iterator[Student]:
 def oracle(suite: Suite) -> Oracle:
     """The right model."""
     return suite.oracle
+
+
+@pytest.fixture(scope="session")
+def shapes(suite: Suite) -> list[tuple[int, int]]:
+    """The pairs (B, T) of all checks of a class by itself: honest code may keep what it has made for a length."""
+    return draw_shapes(suite.generator("shapes"))
 
 
 @pytest.fixture(scope="session")

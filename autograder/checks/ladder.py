@@ -21,10 +21,10 @@ T_MAX = 17  # of the classes by themselves
 BATCHES, LENGTHS = (2, 6, 7, 9), tuple(range(10, T_MAX))
 
 
-def draw_shapes(rng: np.random.Generator, count: int = 2) -> list[tuple[int, int]]:
-    """Draw ``count`` pairs (B, T), no two sizes alike and the longest first, so that code cannot be made for them."""
-    lengths = sorted(rng.choice(LENGTHS, count, replace=False), reverse=True)
-    return [(int(B), int(T)) for B, T in zip(rng.choice(BATCHES, count, replace=False), lengths, strict=True)]
+def draw_shapes(rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Draw two pairs (B, T), no two sizes alike and the longest first, so that code cannot be made for them."""
+    lengths = sorted(rng.choice(LENGTHS, 2, replace=False), reverse=True)
+    return [(int(B), int(T)) for B, T in zip(rng.choice(BATCHES, 2, replace=False), lengths, strict=True)]
 
 
 def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:

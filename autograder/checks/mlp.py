@@ -22,6 +22,7 @@ def test_formula(
     oracle: Oracle,
     charged: set[str],
     layouts: dict[str, matching.Judged],
+    shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
@@ -29,7 +30,7 @@ def test_formula(
         oracle,
         "mlp",
         lambda double: student.build("MLP", {"d": D}, double=double),
-        [rng.standard_normal((*shape, D)) for shape in ladder.draw_shapes(rng)],
+        [rng.standard_normal((*shape, D)) for shape in shapes],
         lambda out, x: ladder.tensor(out, x.shape),
         {"d": D},
         rng,
@@ -56,11 +57,11 @@ def test_width(student: Student, notes: Notes) -> None:
     notes.say("4d wide inside.")
 
 
-def test_alone(student: Student, rng: np.random.Generator, notes: Notes) -> None:
+def test_alone(student: Student, shapes: list[tuple[int, int]], rng: np.random.Generator, notes: Notes) -> None:
     # The two sides are computed in two processes, so that nothing can be remembered from one to the other.
     module, replica = student.build("MLP", {"d": D}), student.witness.build("MLP", {"d": D})
     weights = {name: value.astype(np.float32) for name, value in matching.own_weights(module, rng).items()}
-    [(B, T)] = ladder.draw_shapes(rng, 1)
+    B, T = shapes[0]
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     row, position = int(rng.integers(B)), int(rng.integers(T))
     changed = x.copy()
