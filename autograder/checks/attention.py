@@ -283,7 +283,7 @@ def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
         return None
     own = [p for p in judged.module.parameters if p.name in judged.weights]
     shapes = [(p.name, p.shape) for p in own]
-    reading = next(itertools.islice(align.attention(shapes, D, H), match.reading, None))
+    reading = next(itertools.islice(align.readings("attention", shapes, {"d": D, "H": H}), match.reading, None))
     flat = np.concatenate([*(judged.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
     length = D // H  # positions that fit into one head
     for role in {"v", "o"} & reading.keys():  # values may be the input itself

@@ -184,7 +184,9 @@ def _of_weights(
     if judged.match is None or judged.match.count != n.H:
         return []
     tensors = [(p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights]
-    reading = next(itertools.islice(align.attention(tensors, n.d, n.H), judged.match.reading, None))
+    reading = next(
+        itertools.islice(align.readings("attention", tensors, {"d": n.d, "H": n.H}), judged.match.reading, None)
+    )
     if not set(align.ROLES) <= reading.keys() or not all(name in weights for name, _ in tensors):
         return []
     flat = np.concatenate([*(weights[name].reshape(-1) for name, _ in tensors), [0.0, 1.0]])
