@@ -133,7 +133,8 @@ def attention_by_rule(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
     for inner, out in _split_output(matrices, d, H):
         outputs = [np.stack([value for _, value in out])] if len(out) > 1 else [value for _, value in out]
         readings_of_o = [o[0].transpose(0, 2, 1) for value in outputs for o in _orders(value, 1, d, H)]
-        readings_of_o += [o[::-1] for o in readings_of_o]  # the heads may be merged from the last to the first
+        if H > 1:  # the heads may be merged from the last to the first
+            readings_of_o += [o[::-1] for o in readings_of_o]
         for units in _units([value for _, value in inner], d, H):
             for chosen in itertools.product(*(list(_orders(value, count, d, H)) for value, count in units)):
                 for qkv in itertools.permutations(np.concatenate(chosen)):
