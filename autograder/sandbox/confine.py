@@ -3,13 +3,13 @@
 Layer upon layer, each by what the kernel offers to everyone, and each left out where it is not there. The names of
 those that held end up in the report's provenance:
 
-    cpu, as, fsize, nofile, core    resource limits; nproc where the worker is a user of its own
+    cpu, as, fsize, nofile, core, sigpending    resource limits; nproc where the worker is a user of its own
     uid              another user for each worker, where the grader is root
     capabilities     none, where the grader is root but the worker cannot be another user
     no_new_privs     nothing that is executed gains privileges
     undumpable       other processes of the user cannot look into this one
     landlock-N       files: libraries can be read, the scratch folder written to, nothing else (N is the kernel's ABI)
-    seccomp          no new processes, no programs, no sockets, no signals to others; see seccomp.py
+    seccomp          no processes, threads, programs, sockets, folders, signals to others; see seccomp.py
     no_open          no files at all, by seccomp: where Landlock is missing
 
 A worker that is another user may be unable to read the very libraries that it needs: a virtual environment under
@@ -116,6 +116,8 @@ def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | N
     ):
         apply(kind.lower(), partial(resource.setrlimit, getattr(resource, f"RLIMIT_{kind}"), (soft, hard)))
     os.chdir(scratch)
+        # Signals that are queued count for the user as a whole, so that others could see how many there are.
+        *([("SIGPENDING", 0, 0)] if hasattr(resource, "RLIMIT_SIGPENDING") else []),
     if uid is not None and apply("uid", partial(_move, scratch, uid)):
         die_with_parent()  # forgotten with the change of user
     elif os.geteuid() == 0:

@@ -25,10 +25,10 @@ NET = 3  # bind and connect of TCP, from ABI 4 on
 SCOPE = 3  # abstract sockets and signals, from ABI 6 on
 
 WRITE_FILE, READ_FILE, READ_DIR = 1 << 1, 1 << 2, 1 << 3
-REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
+REMOVE_FILE, MAKE_REG = 1 << 5, 1 << 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 READ = READ_FILE | READ_DIR
-WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER | TRUNCATE
+WRITE = READ | WRITE_FILE | REMOVE_FILE | MAKE_REG | TRUNCATE  # no folders: the scratch folder stays flat
 ON_FILES = WRITE_FILE | READ_FILE | TRUNCATE  # the rights that a rule on something other than a folder can give
 
 SYSTEM = (

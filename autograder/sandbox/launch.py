@@ -85,6 +85,7 @@ def _environment(home: Path) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        "OMP_THREAD_LIMIT": "1",  # also after torch.set_num_threads: a worker cannot start threads
         "OPENBLAS_NUM_THREADS": "1",
     }
     return fixed | {name: os.environ[name] for name in KEPT if name in os.environ}

@@ -33,11 +33,13 @@ ADAM: dict[str, Any] = {"foreach": True, "amsgrad": False, "maximize": False, **
 # Found before the forks: whoever goes through all of sys.modules copies the memory that their names lie in.
 OWN = [name for name in sys.modules if name.split(".")[0] == "autograder"]
 PLAIN = (nn.Module, object)  # classes whose methods are nobody's own
+CACHES = ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCHINDUCTOR_CACHE_DIR")
 
 
 def main(channel: int, request: dict[str, Any], plan: confine.Plan, uid: int | None) -> None:
     """Serve calls on ``channel``; ``request`` brings the limits and the folder to live in."""
-    os.environ["HOME"] = os.environ["TMPDIR"] = request["scratch"]
+    # Libraries want folders of their own for these; a worker cannot make any, but this one exists.
+    os.environ.update(dict.fromkeys(CACHES, request["scratch"]))
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     held = confine.confine(confine.Limits(**request["limits"]), plan, channel, request["scratch"], uid)

@@ -203,6 +203,8 @@ def _become(request: dict[str, Any], descriptors: list[int], plan: confine.Plan,
             from autograder.sandbox import worker
 
             worker.main(channel, request, plan, uid)
+        # One that is opened here: flags of an inherited one would be shared with all other processes.
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         else:
             from autograder.oracle import server
 

@@ -37,12 +37,19 @@ def no_file():
 
 def threads():
     torch.set_num_threads(2)
-    x = torch.ones(700, 700)
-    done = []
-    thread = threading.Thread(target=lambda: done.append(1))
-    thread.start()
-    thread.join()
-    return torch.get_num_threads(), float((x @ x)[0, 0]), done
+    torch.set_num_interop_threads(2)
+    x = torch.ones(700, 700, requires_grad=True)
+    with torch.enable_grad():
+        (x @ x).sum().backward()
+    futures = [torch.jit.fork(torch.mm, x, x), torch.jit.fork(torch.mm, x, x)]
+    return torch.get_num_threads(), [float(torch.jit.wait(f)[0, 0]) for f in futures], float(x.grad[0, 0])
+
+def asks_for_a_thread():
+    try:
+        threading.Thread(target=print).start()
+    except RuntimeError as error:
+        return str(error)
+    return "started"
 
 def computes():
     x = torch.randn(2, 3, 8)
@@ -69,7 +76,8 @@ def test_honest_code_does_not_notice(hand_in: Hand, without: tuple[str, ...]) ->
     if "no_open" in student.held:  # what cannot be opened is absent, which code is prepared for
         assert run(student, "absent", "hypothesis") == "No module named 'hypothesis'"
     assert run(student, "no_file") == "[Errno 2] No such file or directory: 'input.txt'"
-    assert run(student, "threads") == (2, 700.0, [1])
+    assert run(student, "asks_for_a_thread") == ("can't start new thread" if "seccomp" in student.held else "started")
+    assert run(student, "threads") == (2, [700.0, 700.0], 1400.0)
     assert run(student, "computes") == (False, (2, 3, 3), (2, 3, 8))
     assert run(student, "lazy") == 2
 
@@ -78,19 +86,33 @@ def test_honest_code_does_not_notice(hand_in: Hand, without: tuple[str, ...]) ->
 def test_files_can_be_kept_in_the_scratch_folder(hand_in: Hand) -> None:
     student = hand_in("""
         import tempfile, pathlib
-        import torch
+        import numpy, torch
         def run():
-            torch.save({"x": torch.ones(2)}, "model.pt")
-            os.mkdir("folder")
-            os.rename("model.pt", "folder/model.pt")
-            with tempfile.TemporaryDirectory() as folder:
-                pathlib.Path(folder, "log.txt").write_text("x")
+            torch.save({"x": torch.ones(2)}, "saved.pt")
+            os.rename("saved.pt", "model.pt")
+            os.makedirs(os.getcwd(), exist_ok=True)
+            with tempfile.NamedTemporaryFile() as file:
+                file.write(b"x")
+            with open("synced", "w") as file:
+                os.fsync(file.fileno())
+            os.sync()
             pathlib.Path.home().joinpath("note").write_text("x")
-            return torch.load("folder/model.pt")["x"], sorted(os.listdir("."))
+            numpy.arange(4).tofile("tokens.bin")
+            read = numpy.memmap("tokens.bin", numpy.int64, "r").tolist()
+            return torch.load("model.pt")["x"], read, sorted(os.listdir("."))
     """)
-    loaded, names = run(student, "run")
+    loaded, read, names = run(student, "run")
     assert loaded.tolist() == [1.0, 1.0]
-    assert names == ["folder", "note"]
+    assert read == [0, 1, 2, 3]
+    assert names == ["model.pt", "note", "synced", "tokens.bin"]
+
+
+@needs_seccomp
+@pytest.mark.parametrize("code", ["os.mkdir('folder')", "tempfile.mkdtemp()", "pathlib.Path('a').mkdir()"])
+def test_making_a_folder_says_that_it_may_not(hand_in: Hand, code: str) -> None:
+    student = hand_in(f"import pathlib, tempfile\ndef run(): {code}")
+    with pytest.raises(Raised, match="PermissionError"):
+        run(student, "run")
 
 
 @needs_seccomp

@@ -111,8 +111,9 @@ def test_a_grader_that_is_killed_leaves_no_process_and_no_folder(without: tuple[
     if "seccomp" in without:
         source, function = TRY + DAEMON, "daemon"
     else:
-        source = f"{TRY}\ndef stay():\n    prctl(1)\n    threading.Thread(target=spin, daemon=True).start()\n"
-        source, function = f"{source}    return os.getpid()\ndef spin():\n    while True: pass\n", "stay"
+        source = f"{TRY}\ndef stay():\n    prctl(1)\n    signal.signal(signal.SIGALRM, spin)\n"
+        source = f"{source}    signal.setitimer(signal.ITIMER_REAL, 0.01)\n    return os.getpid()\n"
+        source, function = f"{source}def spin(*_):\n    while True: pass\n", "stay"
     values = {"ROOT": str(ROOT), "WITHOUT": without, "SOURCE": source.encode(), "FUNCTION": function}
     script = "\n".join(f"{name} = {value!r}" for name, value in values.items()) + GRADER
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as grader:
