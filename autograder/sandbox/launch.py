@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +11,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
+
+from autograder.sandbox import scratch
 
 ROOT = str(Path(__file__).resolve().parents[2])
 KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")  # how numpy and torch find and fit the machine
@@ -31,7 +32,7 @@ class Launched(NamedTuple):
         self.process.kill()
         self.process.wait()
         self.log.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        scratch.remove(self.folder)
 
 
 _waiting: list[Launched] = []
@@ -84,8 +85,8 @@ def _environment(home: Path) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "PYTHONHASHSEED": "0",
         "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
         "OMP_THREAD_LIMIT": "1",  # also after torch.set_num_threads: a worker cannot start threads
+        "MKL_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
     return fixed | {name: os.environ[name] for name in KEPT if name in os.environ}

@@ -9,6 +9,7 @@ import os
 import platform
 import struct
 import sys
+import time
 from typing import Any
 
 PR_SET_PDEATHSIG = 1
@@ -18,6 +19,7 @@ PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 CAPSET = {"x86_64": 126, "aarch64": 91}
 CAPABILITIES = 0x20080522  # the version of capset's arguments
+PAUSES = (0.1, 0.3, 1.0)  # s, before a fork is tried again
 
 
 def prctl(option: int, value: int, pointer: Any = None) -> None:
@@ -37,6 +39,16 @@ def drop_capabilities() -> None:
 def syscall(number: int, *arguments: Any) -> int:
     """A system call by number. Raises OSError where the kernel refuses."""
     return _checked(_libc().syscall(number, *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)))
+
+
+def fork() -> int:
+    """Fork, trying again a few times where others use up the processes. Raises OSError."""
+    for pause in PAUSES:
+        try:
+            return os.fork()
+        except OSError:
+            time.sleep(pause)
+    return os.fork()
 
 
 def _checked(result: int) -> int:

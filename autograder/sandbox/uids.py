@@ -75,7 +75,10 @@ def kill_all(uid: int) -> None:
     found = {process.pid: process for process in processes()}
     if any(process.uid == uid and _foreign(process, found) for process in found.values()):
         return
-    pid = os.fork()
+    try:
+        pid = linux.fork()
+    except OSError:
+        return  # then it stays in use, and nobody else becomes it
     if pid == 0:
         try:
             become(uid)
@@ -115,7 +118,7 @@ def processes() -> Iterator[Process]:
 def usable(uid: int, folders: Sequence[str]) -> bool:
     """Whether a process that becomes ``uid`` reaches the current folder, can read ``folders``, and can be ended."""
     ours, theirs = socket.socketpair()
-    pid = os.fork()
+    pid = linux.fork()
     if pid == 0:
         try:
             ours.close()

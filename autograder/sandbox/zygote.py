@@ -13,7 +13,6 @@ import importlib
 import os
 import pkgutil
 import platform
-import shutil
 import signal
 import socket
 import sys
@@ -23,7 +22,7 @@ from collections.abc import Collection
 from types import ModuleType
 from typing import Any, NoReturn
 
-from autograder.sandbox import confine, linux, uids, wire
+from autograder.sandbox import confine, linux, scratch, uids, wire
 
 # Modules that students import and that may not be loaded yet; those that act when they are imported are left out.
 PRELOADED = [
@@ -80,13 +79,20 @@ class Server:
     def _fork(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         pool = self._plan.uids if request["role"] == "student" else None
         uid = pool.take() if pool else None
-        pid = os.fork()
-        if pid == 0:
-            _become(request, descriptors, self._plan, uid)
-        self._children[pid] = uid
-        for descriptor in descriptors:
-            os.close(descriptor)
-        return {"pid": pid}
+        try:
+            pid = linux.fork()
+        except OSError as error:
+            if pool and uid is not None:
+                pool.give_back(uid)
+            return {"error": f"no process could be started: {error.strerror}"}
+        else:
+            if pid == 0:
+                _become(request, descriptors, self._plan, uid)
+            self._children[pid] = uid
+            return {"pid": pid}
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     def _reap(self, request: dict[str, Any]) -> dict[str, Any]:
         """Collect a child that has been killed, and what it may have left behind where nothing kept it from forking."""
@@ -123,7 +129,7 @@ class Server:
         self._children.clear()
         for uid in users:
             self._sweep(uid)
-        shutil.rmtree(os.getcwd(), ignore_errors=True)
+        scratch.remove(os.getcwd())
         os._exit(0)
 
 
@@ -197,14 +203,14 @@ def _become(request: dict[str, Any], descriptors: list[int], plan: confine.Plan,
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         channel, output = descriptors
         os.setsid()
+        # One that is opened here: flags of an inherited one would be shared with all other processes.
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
         if request["role"] == "student":
             from autograder.sandbox import worker
 
             worker.main(channel, request, plan, uid)
-        # One that is opened here: flags of an inherited one would be shared with all other processes.
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         else:
             from autograder.oracle import server
 
