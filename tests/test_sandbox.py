@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
+import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from autograder.sandbox import launch
+from autograder.sandbox import launch, linux, process, scratch
 from autograder.sandbox.errors import Crashed, OutOfTime, Raised, StudentError, Unwritten
 from autograder.sandbox.launch import KEPT
 from autograder.sandbox.process import SandboxError, Zygote
@@ -19,6 +23,10 @@ from autograder.sandbox.student import Student
 from autograder.sandbox.wire import Opaque
 from tests.conftest import ROOT, Hand, Limit, run
 from tests.processes import ends, living
+
+needs_schedstat = pytest.mark.skipif(
+    process._held_up(os.getpid()) is None, reason="this kernel does not tell idle time"
+)
 
 # --- values and exceptions --------------------------------------------------------------------------------------------
 
@@ -100,6 +108,7 @@ def test_a_death_is_crashed_and_the_next_call_starts_a_new_process(hand_in: Hand
 
 # --- limits -----------------------------------------------------------------------------------------------------------
 
+SPINS = [sys.executable, "-c", "while True: pass"]
 SPIN = "def run(n):\n    while True: n += 1\ndef other(): return 1"
 
 
@@ -139,6 +148,83 @@ def test_waiting_for_ever_is_ended_by_the_wall_limit(hand_in: Hand, limit: Limit
     limit(call_cpu=0.3, wall_factor=2.0)
     with pytest.raises(OutOfTime, match=r"after 0\.6 s of waiting"):
         run(student)
+
+
+@needs_schedstat
+def test_waiting_is_ended_early_and_once_more_at_once(hand_in: Hand, limit: Limit) -> None:
+    student = hand_in("import time\ndef run(n): time.sleep(600)")
+    assert student.defines("run")
+    limit(call_idle=0.6, again_idle=0.3)
+    started = time.monotonic()
+    with pytest.raises(OutOfTime, match=r"after 0\.6 s of waiting"):
+        run(student, 1)
+    with pytest.raises(OutOfTime, match=r"after 0\.3 s of waiting"):
+        run(student, 2)
+    assert time.monotonic() - started < 4
+
+
+@needs_schedstat
+def test_short_waits_add_up(hand_in: Hand, limit: Limit) -> None:
+    student = hand_in("import time\ndef run(n): time.sleep(0.2)")
+    assert student.defines("run")
+    limit(submission_idle=0.7)
+    for n in range(3):
+        run(student, n)
+    time.sleep(0.5)  # which is not a call
+    run(student, 3)
+    with pytest.raises(OutOfTime, match=r"used up its 0\.7 s of waiting"):
+        run(student, 4)
+
+
+@needs_schedstat
+def test_waiting_for_a_busy_cpu_is_not_idle_time(hand_in: Hand, limit: Limit) -> None:
+    student = hand_in("""
+        import time
+        def run(seconds):
+            until = time.process_time() + seconds
+            while time.process_time() < until: pass
+            return "done"
+    """)
+    assert student.defines("run")
+    limit(call_cpu=3.0, call_idle=0.5, submission_idle=0.5, wall_factor=100.0)
+    busy = [subprocess.Popen(SPINS, start_new_session=True) for _ in range(4 * (os.cpu_count() or 1))]
+    try:
+        started = time.monotonic()
+        assert run(student, 0.8) == "done"
+        assert time.monotonic() - started > 1.6  # it did have to wait
+        assert run(student, 0.2) == "done"
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def test_where_idle_time_is_unknown_the_wall_limit_ends_waiting(
+    hand_in: Hand, limit: Limit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "_held_up", lambda pid: None)
+    student = hand_in("import time\ndef run(): time.sleep(600)")
+    assert student.defines("run")
+    limit(call_idle=0.1, call_cpu=0.3, wall_factor=3.0)
+    with pytest.raises(OutOfTime, match=r"after 0\.9 s of waiting"):
+        run(student)
+
+
+def test_computing_between_calls_counts(hand_in: Hand) -> None:
+    student = hand_in("""
+        import signal, time
+        def spin(*_):
+            until = time.process_time() + 0.5
+            while time.process_time() < until: pass
+        def run():
+            signal.signal(signal.SIGALRM, spin)
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+        def other(): pass
+    """)
+    run(student)
+    time.sleep(0.8)
+    run(student, name="other")
+    assert student.cpu > 0.5
 
 
 def test_waiting_in_every_call_is_ended_by_the_wall_limit_of_the_whole(hand_in: Hand, limit: Limit) -> None:
@@ -327,6 +413,53 @@ def test_no_process_is_left_after_closing(hand_in: Hand, zygote: Zygote) -> None
     assert not started or ends(started)
 
 
+# --- scratch folders --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("user", [0, 65534])
+def test_any_folder_is_removed_and_nothing_that_it_links_to(user: int) -> None:
+    if user and os.geteuid():
+        pytest.skip("only root can become another user")
+    place = Path(tempfile.mkdtemp())  # other users cannot reach tmp_path
+    place.chmod(0o777)
+    outside, left = place / "outside", place / "left"
+    left.mkdir()
+    outside.mkdir()
+    (outside / "kept").write_text("x")
+    (left / "link").symlink_to(outside)
+    for mode in (0, 0o300, 0o500):
+        (left / f"{mode}" / "below" / "further").mkdir(parents=True)
+        (left / f"{mode}" / "below" / "file").write_text("x")
+        (left / f"{mode}" / "below").chmod(mode)
+        (left / f"{mode}").chmod(mode)
+    os.mkfifo(left / "pipe")
+    before = os.open(".", os.O_RDONLY)
+    try:
+        os.chdir(left)
+        for _ in range(1100):  # the path of the innermost is too long for any call
+            os.mkdir("deep")
+            os.chdir("deep")
+    finally:
+        os.fchdir(before)
+        os.close(before)
+    (left / "deep" / "beside").mkdir()
+    if user:
+        subprocess.run(["chown", "-hR", str(user), str(left)], check=True)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            if user:
+                os.setresuid(user, user, user)
+            scratch.remove(left)
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    assert [path.name for path in place.iterdir()] == ["outside"]
+    assert (outside / "kept").exists()
+    scratch.remove(left)  # of which nothing is there
+    shutil.rmtree(place)
+
+
 # --- the zygote -------------------------------------------------------------------------------------------------------
 
 
@@ -342,6 +475,46 @@ def test_a_dead_zygote_is_the_graders_fault_and_leaves_no_process() -> None:
             zygote.fork("student")
     assert ends(worker)
     assert not zygote.folder.exists()
+
+
+def test_a_fork_that_fails_costs_that_submission_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("""if True:
+        import os
+        fork = os.fork
+        def fails():
+            if os.path.exists("no forks"):
+                raise BlockingIOError(11, "Resource temporarily unavailable")
+            return fork()
+        os.fork = fails
+    """)
+    environment = launch._environment
+    monkeypatch.setattr(launch, "_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
+    with Zygote() as zygote:
+        student = Student(zygote, {"gpt.py": PID.encode()}, [])
+        zygote.ready()
+        flag = zygote.folder / "no forks"
+        flag.touch()
+        folders = sorted(zygote.folder.iterdir())
+        with pytest.raises(SandboxError, match="no process could be started: Resource temporarily"):
+            run(student, name="pid")
+        assert sorted(zygote.folder.iterdir()) == folders
+        flag.unlink()
+        assert run(student, name="pid")
+        student.close()
+
+
+def test_a_fork_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers: list[int | OSError] = [BlockingIOError(), BlockingIOError(), 17]
+
+    def fork() -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(os, "fork", fork)
+    monkeypatch.setattr(linux, "PAUSES", (0.0, 0.0))
+    assert linux.fork() == 17
 
 
 def test_what_is_launched_ahead_goes_to_the_first_that_asks_for_all_layers_or_ends() -> None:

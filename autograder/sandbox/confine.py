@@ -38,12 +38,16 @@ PROCESSES = 64  # of one user, threads included
 class Limits:
     """Ceilings for one submission; the trusted side counts CPU seconds itself, the resource limits are the backstop.
 
-    Wall limits are five times the CPU limits, so that a busy machine changes no score.
+    Idle time is what a process neither computes nor waits for a CPU. Wall limits, five times the CPU limits, hold where
+    the kernel does not tell idle time, so that a busy machine changes no score.
     """
 
     call_cpu: float = 10.0  # s, one call
     again_cpu: float = 2.0  # s, another call of what has already run into its limit once
-    submission_cpu: float = 60.0  # s, all calls together
+    submission_cpu: float = 50.0  # s, all calls together
+    call_idle: float = 8.0  # s, one call
+    again_idle: float = 0.5  # s, another call of what has already run into its limit once
+    submission_idle: float = 20.0  # s, all calls together
     wall_factor: float = 5.0
     memory: int = 2 << 30  # bytes of address space
     file_size: int = 1 << 20  # bytes, one file
@@ -112,12 +116,12 @@ def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | N
         ("FSIZE", limits.file_size, limits.file_size),
         ("NOFILE", limits.open_files, limits.open_files),
         ("CORE", 0, 0),
+        # Signals that are queued count for the user as a whole, so that others could see how many there are.
+        *([("SIGPENDING", 0, 0)] if hasattr(resource, "RLIMIT_SIGPENDING") else []),
         *([] if uid is None else [("NPROC", PROCESSES, PROCESSES)]),
     ):
         apply(kind.lower(), partial(resource.setrlimit, getattr(resource, f"RLIMIT_{kind}"), (soft, hard)))
     os.chdir(scratch)
-        # Signals that are queued count for the user as a whole, so that others could see how many there are.
-        *([("SIGPENDING", 0, 0)] if hasattr(resource, "RLIMIT_SIGPENDING") else []),
     if uid is not None and apply("uid", partial(_move, scratch, uid)):
         die_with_parent()  # forgotten with the change of user
     elif os.geteuid() == 0:

@@ -7,10 +7,10 @@ one of the exceptions below, within its limits.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import secrets
 import selectors
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,13 +21,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from autograder.sandbox import wire
+from autograder.sandbox import scratch, wire
 from autograder.sandbox.confine import Limits
 from autograder.sandbox.launch import launch
 
 GRACE = 5.0  # s to wait for a process that has been killed
 ANSWER = 60.0  # s for the zygote to fork or to reap, which takes milliseconds on a machine that is not overloaded
 START = 120.0  # s for importing torch on a slow disk
+NOTICEABLE = 0.25  # s of idle time; less is not looked into
 
 
 Operation = tuple[str, dict[str, Any]]  # its name and its arguments
@@ -106,23 +107,28 @@ class Zygote:
         """A new process in ``role``: "student" (confined) or "oracle"."""
         self.ready()
         try:
-            scratch = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self.folder))
+            folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self.folder))
         except OSError as error:
             raise SandboxError(f"there is no place for a {role} process: {error}") from None
         ours, theirs = socket.socketpair()
         out, into = os.pipe()
-        request = {"do": "fork", "role": role, "scratch": str(scratch), "limits": asdict(self.limits)}
+        request = {"do": "fork", "role": role, "scratch": str(folder), "limits": asdict(self.limits)}
         try:
             frame = wire.encode(request)
             socket.send_fds(self._socket, [b"+"], [theirs.fileno(), into])
             self._socket.sendall(frame)
-            pid = int(self._receive(ANSWER)["pid"])
+            answer = self._receive(ANSWER)
         except OSError as error:
             raise SandboxError(f"the zygote is gone: {error}{self._last_words()}") from None
         finally:
             theirs.close()
             os.close(into)
-        return Process(self, pid, ours, out, scratch)
+        if "error" in answer:
+            ours.close()
+            os.close(out)
+            scratch.remove(folder)
+            raise SandboxError(str(answer["error"]))
+        return Process(self, int(answer["pid"]), ours, out, folder)
 
     def oracle(self) -> Process:
         """The oracle's process: one for all submissions, since no student code is in it, and another after a death."""
@@ -183,13 +189,15 @@ class Zygote:
 class Process:
     """One forked process and the wire to it."""
 
-    def __init__(self, zygote: Zygote, pid: int, channel: socket.socket, output: int, scratch: Path) -> None:
+    def __init__(self, zygote: Zygote, pid: int, channel: socket.socket, output: int, folder: Path) -> None:
         self.pid = pid
         self.output = b""
         self.held: tuple[str, ...] = ()
-        self._zygote, self._channel, self._out, self._scratch = zygote, channel, output, scratch
+        self._zygote, self._channel, self._out, self._folder = zygote, channel, output, folder
         self._cap = zygote.limits.output
-        self._alive, self._cpu_at_end, self._exit = True, 0.0, 0
+        self._alive, self._cpu_at_end, self._idle_at_end, self._exit = True, 0.0, 0.0, 0
+        self._unexplained = 0.0  # s of calls in which neither this process nor that one computed
+        self._held_up_before = _held_up(pid)
         channel.setblocking(False)
         os.set_blocking(output, False)
         self._selector = selectors.DefaultSelector()
@@ -199,7 +207,7 @@ class Process:
         try:
             self.held = tuple(self._exchange(b"", GRACE * 2, ANSWER)["held"])
         except Died as error:
-            raise SandboxError(f"a {scratch.name.split('-')[0]} process did not start: {error}") from None
+            raise SandboxError(f"a {folder.name.split('-')[0]} process did not start: {error}") from None
 
     @property
     def alive(self) -> bool:
@@ -217,7 +225,14 @@ class Process:
         except OSError:
             return 0.0
 
-    def call(self, operations: Sequence[Operation], cpu: float, wall: float) -> Any:
+    @property
+    def idle(self) -> float:
+        """Seconds of calls in which it neither computed nor waited for a CPU; 0 where the kernel does not tell."""
+        if not self._alive:
+            return self._idle_at_end
+        return 0.0 if self._unexplained < NOTICEABLE else self._truly_idle(self._unexplained)
+
+    def call(self, operations: Sequence[Operation], cpu: float, wall: float, idle: float = math.inf) -> Any:
         """Have ``operations`` done in their order; the value of the last.
 
         Raises TimedOut or Died, after which the process is gone, or RaisedRemotely: what came after is not done then.
@@ -225,7 +240,7 @@ class Process:
         if not self._alive:
             raise Died("its process has already ended")
         nonce = secrets.token_hex(8)
-        answer = self._exchange(wire.encode((nonce, operations)), cpu, wall)
+        answer = self._exchange(wire.encode((nonce, operations)), cpu, wall, idle)
         echo = answer.get("nonce") if isinstance(answer, dict) else None
         if not isinstance(echo, str) or echo != nonce:
             self._fail("it answered something that was not asked")
@@ -237,23 +252,40 @@ class Process:
         """Kill the process and collect what it printed; harmless when it is dead."""
         if not self._alive:
             return
+        self._idle_at_end = self.idle
         ended = self._zygote.reap(self.pid, forked=bool(self.held) and "seccomp" not in self.held)
         self._alive, self._cpu_at_end, self._exit = False, float(ended["cpu"]), int(ended["exit"])
         self._drain()
         self._selector.close()
         self._channel.close()
         os.close(self._out)
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        started = time.thread_time()
+        scratch.remove(self._folder)
+        self._cpu_at_end += time.thread_time() - started  # what it left behind is its own cost
 
-    def _exchange(self, frame: bytes, cpu: float, wall: float) -> Any:
+    def _exchange(self, frame: bytes, cpu: float, wall: float, idle: float = math.inf) -> Any:
         """Send ``frame`` and receive one; the descriptors never block, the clocks are looked at between waits."""
-        started, cpu_before = time.monotonic(), self.cpu
+        started, own_before, cpu_before = time.monotonic(), time.thread_time(), self.cpu
+        unexplained_before = self._unexplained
+
+        def clocks() -> tuple[float, float, float]:
+            """Seconds of this call so far: computing, in all, and those in which nobody computed."""
+            spent, passed = self.cpu - cpu_before, time.monotonic() - started
+            unexplained = max(0.0, passed - spent - (time.thread_time() - own_before))
+            self._unexplained = unexplained_before + unexplained
+            return spent, passed, unexplained
+
         pending, incoming = self._send(memoryview(frame)), wire.Incoming()
         while True:
-            spent, passed = self.cpu - cpu_before, time.monotonic() - started
-            if spent >= cpu or passed >= wall:
-                self.close()
-                raise TimedOut(*(("computing", cpu) if spent >= cpu else ("waiting", wall)))
+            spent, passed, unexplained = clocks()
+            for clock, limit, reached in (
+                ("computing", cpu, spent >= cpu),
+                ("waiting", idle, unexplained >= idle and self._truly_idle(unexplained) >= idle),
+                ("waiting", wall, passed >= wall),
+            ):
+                if reached:
+                    self.close()
+                    raise TimedOut(clock, limit)
             events = selectors.EVENT_READ | (selectors.EVENT_WRITE if pending else 0)
             if events != self._watched:
                 self._selector.modify(self._channel, events, "channel")
@@ -268,6 +300,7 @@ class Process:
                     continue
                 try:
                     if incoming.receive(self._channel):
+                        clocks()
                         return incoming.value()
                 except BlockingIOError:
                     continue
@@ -275,6 +308,13 @@ class Process:
                     self._fail(None)
                 except wire.WireError as error:
                     self._fail(str(error))
+
+    def _truly_idle(self, unexplained: float) -> float:
+        """What is left of ``unexplained`` seconds when a busy machine has explained its part; 0 if unknown."""
+        now = _held_up(self.pid)
+        if now is None or self._held_up_before is None:
+            return 0.0
+        return max(0.0, unexplained - (now - self._held_up_before))
 
     def _send(self, pending: memoryview) -> memoryview:
         """Send what fits; the rest. Where nobody is there, reading says so."""
@@ -302,6 +342,19 @@ class Process:
                     self._selector.unregister(self._out)
                 return
             self.output += part[: max(0, self._cap - len(self.output))]
+
+
+def _held_up(pid: int) -> float | None:
+    """Seconds in which process ``pid`` or this thread waited for a CPU, or another machine had it; None if unknown."""
+    try:
+        _, theirs, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
+        _, ours, slices = Path("/proc/thread-self/schedstat").read_text().split()
+        with open("/proc/stat") as file:
+            stolen = int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+        # A kernel that keeps no account says 0 for everything.
+        return (int(theirs) + int(ours)) / 1e9 + stolen if int(slices) else None
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def described(raised: Any) -> Remote:

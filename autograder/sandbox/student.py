@@ -30,6 +30,7 @@ class _Record:
 
     cpu: float = 0.0
     wall: float = 0.0  # s spent in calls
+    idle: float = 0.0  # s of them in which nobody computed
     output: bytearray = field(default_factory=bytearray)
     for_good: dict[str, StudentError] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
@@ -48,6 +49,7 @@ class Student:
         self._zygote, self._files, self._contract = zygote, dict(files), tuple(contract)
         self._record = record or _Record()
         self._process: Process | None = None
+        self._counted = 0.0, 0.0  # CPU and idle seconds of this process that are in the record
         self._objects = self._released = 0  # built so far; and when they were released
         self._shared: dict[tuple[str, tuple[int, ...]], Module] = {}
         self._witness: Student | None = None
@@ -217,6 +219,7 @@ class Student:
             self._witness.close()
         if self._process is not None:
             self._process.close()
+            self._count(self._process)
             room = self._zygote.limits.output - len(self._record.output)
             self._record.output += self._process.output[: max(0, room)]
             self._process = None
@@ -253,13 +256,18 @@ class Student:
         most = limits.submission_cpu * limits.wall_factor
         if record.wall >= most:
             raise OutOfTime(call, f"the submission had used up its {most:g} s of waiting before this")
-        cpu = min(limits.again_cpu if kind in record.slow else limits.call_cpu, left)
-        process = self._ensure()
-        before, started = process.cpu, time.monotonic()
+        left_idle = limits.submission_idle - record.idle
+        if left_idle <= 0:
+            raise OutOfTime(call, f"the submission had used up its {limits.submission_idle:g} s of waiting before this")
+        slow = kind in record.slow
+        cpu = min(limits.again_cpu if slow else limits.call_cpu, left)
+        idle = min(limits.again_idle if slow else limits.call_idle, left_idle)
+        process = self._ensure(call)
+        started = time.monotonic()
         operations = [*self._queued, (operation, arguments)]
         self._queued.clear()
         try:
-            answer = process.call(operations, cpu, min(cpu * limits.wall_factor, most - record.wall))
+            answer = process.call(operations, cpu, min(cpu * limits.wall_factor, most - record.wall), idle)
         except TimedOut as error:
             record.slow.add(kind)
             record.for_good[call] = OutOfTime(call, f"no result after {error.limit:g} s of {error.clock}")
@@ -271,7 +279,7 @@ class Student:
         except RaisedRemotely as error:
             raise self._translated(call, error.remote) from None
         finally:
-            record.cpu += max(0.0, process.cpu - before)
+            self._count(process)
             record.wall += time.monotonic() - started
             if not process.alive:
                 self.close()
@@ -313,14 +321,25 @@ class Student:
         self._record.left_out = self._record.left_out or left_out
         self._loaded.add(module)
 
-    def _ensure(self) -> Process:
+    def _count(self, process: Process) -> None:
+        """Take what the process has used since the last time into the record, also what it did between calls."""
+        cpu, idle = process.cpu, process.idle
+        self._record.cpu += max(0.0, cpu - self._counted[0])
+        self._record.idle += idle - self._counted[1]
+        self._counted = cpu, idle
+
+    def _ensure(self, call: str) -> Process:
         if self._process is None:
-            self._process = self._zygote.fork("student")
+            self._process, self._counted = self._zygote.fork("student"), (0.0, 0.0)
             self._record.held = self._process.held
             files = {name: np.frombuffer(data, np.uint8) for name, data in self._files.items()}
             given = {"files": files, "wanted": [*self._contract, *ALSO_WANTED]}
-            self._process.call([("files", given)], self._zygote.limits.call_cpu, 60)
-            self._record.cpu += self._process.cpu
+            try:
+                self._process.call([("files", given)], self._zygote.limits.call_cpu, 60)
+            except WireError as error:
+                self.close()
+                raise Crashed(call, f"the files of the submission cannot be sent: {error}") from None
+            self._count(self._process)
         return self._process
 
     def _translated(self, call: str, remote: Remote) -> StudentError:
