@@ -77,8 +77,8 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
             return value
         if isinstance(value, str):
             return str(value)[: MAX_TEXT + 1]
-        if isinstance(value, dict):
-            return {"dict": [[tree(key, depth + 1), tree(item, depth + 1)] for key, item in value.items()]}
+        if isinstance(value, dict):  # with text as keys: others could share one hash, and cost a square of time
+            return {"dict": [[str(key)[: MAX_TEXT + 1], tree(item, depth + 1)] for key, item in value.items()]}
         if isinstance(value, (tuple, list)):
             items = [item if type(item) in PLAIN else tree(item, depth + 1) for item in value]
             return {"tuple": items} if isinstance(value, tuple) else items
@@ -154,15 +154,10 @@ def decode(header: Buffer, body: Buffer) -> Any:
     return tree(document["value"], 0)
 
 
-def _pair(item: Any, tree: Callable[[Any], Any]) -> tuple[Any, Any]:
-    if not isinstance(item, list) or len(item) != 2:
-        raise WireError("a dict holds something that is not a pair")
-    key = tree(item[0])
-    try:
-        hash(key)
-    except TypeError:
-        raise WireError("a dict has a key that cannot be hashed") from None
-    return key, tree(item[1])
+def _pair(item: Any, tree: Callable[[Any], Any]) -> tuple[str, Any]:
+    if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
+        raise WireError("a dict holds something that is not a pair of a text and a value")
+    return clean(item[0]), tree(item[1])
 
 
 def _arrays(described: list[Any], body: Buffer) -> list[np.ndarray]:
