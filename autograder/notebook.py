@@ -16,6 +16,9 @@ from autograder.assignment import ASSIGNMENT
 
 MAX_SIZE = 50 << 20  # bytes, most of which are outputs
 MAX_CELLS = 5000
+MAX_CODE = 1 << 20  # bytes, as for a Python file
+# A small value of JSON can take a hundred times its text in memory; images and tables are long texts.
+MAX_CONTAINERS, MAX_VALUES = 250_000, 2_000_000
 DEFINES = re.compile(
     rf"^(?:class|def)\s+(?:{'|'.join(entry.name for entry in ASSIGNMENT.contract)})\b", re.MULTILINE
 )  # fmt: skip
@@ -31,6 +34,8 @@ def read(data: bytes) -> list[str]:
     Formats 2 to 4 of nbformat, whether or not they are valid in every detail: cells without ids, a missing version,
     outputs of any kind. The library nbformat would refuse some of these, and grading needs no other part of it.
     """
+    if data.count(b"{") + data.count(b"[") > MAX_CONTAINERS or data.count(b",") > MAX_VALUES:
+        raise BadNotebook("holds too many values to be read; clear its outputs and save it")
     try:
         # No number in a notebook matters, so an endless one is no reason to refuse it.
         content = json.loads(data, parse_int=len, parse_float=len)
@@ -42,7 +47,10 @@ def read(data: bytes) -> list[str]:
     cells = list(_cells(content))
     if len(cells) > MAX_CELLS:
         raise BadNotebook(f"{len(cells)} cells, at most {MAX_CELLS} are read; hand in your classes alone")
-    return [_text(cell) if isinstance(cell, dict) and cell.get("cell_type") == "code" else "" for cell in cells]
+    code = [_text(cell) if isinstance(cell, dict) and cell.get("cell_type") == "code" else "" for cell in cells]
+    if sum(len(source.encode()) for source in code) > MAX_CODE:
+        raise BadNotebook(f"holds more than {MAX_CODE >> 20} MB of code; hand in your classes alone")
+    return code
 
 
 def write(cells: Sequence[str]) -> bytes:

@@ -30,6 +30,7 @@ MAX_FILE = 1 << 20  # bytes
 MAX_FILES = 50
 MAX_NOTEBOOKS = 10
 MAX_ZIP = 20 << 20  # bytes
+MAX_LISTING = 2 << 20  # bytes, what a zip file says of its entries: some 20,000
 UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -260,12 +261,22 @@ def _capped(data: bytes, shown: str) -> bytes:
 # --- zip files --------------------------------------------------------------------------------------------------------
 
 
+class _Archive(io.BufferedReader):
+    """A zip file that refuses to read a listing of endless entries, each of which costs a hundred times its bytes."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > MAX_LISTING:
+            raise BadSubmission(f"{_named(str(self.name))}: too many files in it; zip the code alone")
+        return super().read(size)
+
+
 def _in_zip(path: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
     """The Python files in a zip file, at its root and one level down. Nothing is unpacked to disk."""
     if path.stat().st_size > MAX_ZIP:
         raise BadSubmission(f"{shown}: larger than {MAX_ZIP >> 20} MB; zip the code alone")
     try:
-        archive = stack.enter_context(zipfile.ZipFile(path))
+        file = stack.enter_context(_Archive(io.FileIO(path)))
+        archive = stack.enter_context(zipfile.ZipFile(file))
     except UNREADABLE:
         raise BadSubmission(f"{shown}: not a zip file that can be read; make it again") from None
     entries = []

@@ -184,6 +184,9 @@ def test_what_is_kept_of_a_notebook_depends_on_its_code_alone(tmp_path: Path) ->
         (b'{"cells": {}}', "has no cells"),
         (b"\xff\xfe\x00{", "cannot be read as a notebook"),
         (json.dumps({"cells": [{}] * (notebook.MAX_CELLS + 1)}).encode(), "at most 5000"),
+        ('{"cells": [{"cell_type": "code", "source": "%s"}]}'.replace("%s", "é" * (1 << 20)).encode(), "1 MB of code"),
+        (b'{"cells": [' + b"[]," * 300_000 + b"[]]}", "too many values"),
+        (b'{"cells": [' + b'"ab",' * 2_000_001 + b"0]}", "too many values"),
     ],
 )
 def test_what_is_no_notebook_is_refused_in_words(data: bytes, said: str) -> None:
@@ -191,6 +194,12 @@ def test_what_is_no_notebook_is_refused_in_words(data: bytes, said: str) -> None
         notebook.read(data)
     assert said in str(error.value)
     assert "; " in str(error.value)
+
+
+def test_large_outputs_are_left_behind() -> None:
+    points = {"x": list(range(500_000)), "text": "," * 100_000, "image": "x" * (4 << 20)}
+    cell = {"cell_type": "code", "source": "x = 1", "outputs": [{"data": points}]}
+    assert notebook.read(json.dumps({"cells": [cell]}).encode()) == ["x = 1"]
 
 
 def test_odd_cells_are_read_as_far_as_they_go() -> None:

@@ -264,6 +264,13 @@ def test_a_zip_file_that_cannot_be_read_whole_is_refused(tmp_path: Path) -> None
     refused(path, "password")
 
 
+def test_a_zip_file_with_endless_entries_is_refused_before_they_are_read(tmp_path: Path) -> None:
+    path = pack(tmp_path / "few.zip", {"gpt.py": CODE} | {f"{n}.txt": b"" for n in range(5_000)})
+    assert read(path).handed_in == ("gpt.py",)
+    many = pack(tmp_path / "many.zip", {"gpt.py": CODE} | {f"{n}-{'x' * 200}": b"" for n in range(9_000)})
+    refused(many, "too many files")
+
+
 def test_a_linked_folder_is_not_looked_into(tmp_path: Path) -> None:
     make(tmp_path / "elsewhere", gpt=CODE)
     make(tmp_path / "ada").joinpath("work").symlink_to(tmp_path / "elsewhere")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.process import Died, Operation, Process, RaisedRemotely, SandboxError, TimedOut, Zygote
+from autograder.sandbox.wire import WireError
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,16 @@ class Comparison:
     alone: bool = False
 
 
-CPU = 60.0  # s: a guard against the grader's own mistakes
+# Seconds of computing, several times what honest submissions need.
+QUESTION_CPU = 8.0  # one question
+SUBMISSION_CPU = 10.0  # all questions of one submission; then each gets only what a right class needs many times over
+SHORT_CPU = 0.5
 KEPT = 4  # composed models that the oracle's process keeps
 _numbers = itertools.count(1)  # of composed models, which outlive a handle in the oracle's process
+
+
+class TooLarge(SandboxError):
+    """A question that cannot be sent, or takes too long to answer."""
 
 
 class Oracle:
@@ -92,7 +100,7 @@ class Oracle:
         sizes, has no counterpart at these.
         """
         composed = Composed(self, layout, weights)
-        return composed if composed.ask("exists") else None
+        return composed if composed.exists() else None
 
     def attention(self, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
         """(B, T, d) -> (B, T, d), for the weights q, k, v, o and o.bias of one block."""
@@ -116,7 +124,8 @@ class Oracle:
         ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
         largest entry. Mistakes that are ``expected`` are tried by themselves first. ``readings`` of an attention's
         tensors are tried, or all; the first ones go by names. A "model" has the ``blocks`` of a composed one, or else
-        a linear map in place of each.
+        a linear map in place of each. Nothing is found for a class with so many or such large tensors that the
+        comparison takes too long.
         """
         arguments = {
             "component": component,
@@ -128,7 +137,10 @@ class Oracle:
             "expected": list(expected),
             "readings": readings,
         }
-        answer = blocks.ask("identify", arguments) if blocks else self.ask("identify", arguments)
+        try:
+            answer = blocks.ask("identify", arguments) if blocks else self.ask("identify", arguments)
+        except TooLarge:
+            return Comparison(())
         matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"], m["how"]) for m in answer["matches"])
         return Comparison(matches, *(answer["nearest"] or ()))
 
@@ -149,12 +161,15 @@ class Oracle:
         """What the oracle's process answers, once the operations ``before`` are done."""
         process = self._zygote.oracle()
         spent = process.cpu
+        left = max(SHORT_CPU, SUBMISSION_CPU - self.cpu)
         try:
-            return process.call([*before, (operation, arguments)], CPU, 10 * CPU)
+            return process.call([*before, (operation, arguments)], min(QUESTION_CPU, left), 10 * QUESTION_CPU)
         except KeyboardInterrupt:
             process.close()  # or its answer would come to the next question
             raise
-        except (Died, TimedOut, RaisedRemotely) as error:
+        except (TimedOut, WireError) as error:
+            raise TooLarge(f"the oracle cannot answer {operation}: {error}") from error
+        except (Died, RaisedRemotely) as error:
             raise SandboxError(f"the oracle failed at {operation}: {error}") from error
         finally:
             self.cpu += process.cpu - spent
@@ -176,14 +191,27 @@ class Composed:
         self._oracle, self.layout, self._weights = oracle, layout, weights
         self._number = next(_numbers)
 
+    def exists(self) -> bool:
+        """Whether the layouts of its classes have a counterpart at its sizes."""
+        try:
+            return bool(self.ask("exists"))
+        except TooLarge:
+            return False
+
     def logits(self, idx: np.ndarray) -> np.ndarray | None:
-        """(B, T) int64 -> (B, T, V) float32; None if its mistakes let it compute nothing for so many rows or tokens."""
-        answer: np.ndarray | None = self.ask("logits", {"idx": idx})
+        """(B, T) int64 -> (B, T, V) float32; None if it can compute nothing for so many rows or tokens."""
+        try:
+            answer: np.ndarray | None = self.ask("logits", {"idx": idx})
+        except TooLarge:
+            return None
         return answer
 
     def block_order(self, cases: Sequence[tuple[np.ndarray, np.ndarray]], tolerance: float) -> tuple[int, ...]:
         """The order of the blocks under which it computes ``cases``, tokens and logits; empty if there is none."""
-        return tuple(self.ask("block_order", {"cases": list(cases), "tolerance": tolerance}))
+        try:
+            return tuple(self.ask("block_order", {"cases": list(cases), "tolerance": tolerance}))
+        except TooLarge:
+            return ()
 
     def ask(self, operation: str, arguments: dict[str, Any] | None = None) -> Any:
         """An answer about this model, which is sent along if the oracle's process does not have it."""
