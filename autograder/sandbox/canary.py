@@ -83,11 +83,16 @@ def _attempts(
             yield "read the grader's code", "read", (str(beside),)
     yield "look into the home folder", "enter", (os.path.expanduser("~"),)
     yield "start processes", "fork", ()
+    yield "start threads", "start_thread", ()
+    yield "make folders", "make_folder", ()
+    yield "send bits to other workers", "lock", ()
     yield "open connections", "connect", (port,)
     yield "open connections", "send", (port,)
     yield "open connections", "listen", ()
     for pid in (os.getpid(), zygote.pid):
         yield "send signals to the grader", "signal", (pid,)
+        if hasattr(os, "sched_getaffinity"):
+            yield "send bits to other workers", "affinity", (pid,)
         for part in ("environ", "mem", "maps"):
             if os.path.exists(f"/proc/{pid}/{part}"):
                 yield "look into the grader's processes", "read", (f"/proc/{pid}/{part}",)

@@ -5,8 +5,10 @@ One that returns has succeeded; OSError means that it was denied. Nothing here d
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import threading
 from pathlib import Path
 
 
@@ -43,6 +45,31 @@ def fork() -> int:
         os._exit(0)
     os.waitpid(pid, 0)
     return pid
+
+
+def start_thread() -> None:
+    """Start a thread."""
+    try:
+        threading.Thread(target=int).start()
+    except RuntimeError as error:
+        raise PermissionError(str(error)) from None
+
+
+def make_folder() -> None:
+    """Make a folder in the scratch folder."""
+    os.mkdir("folder")
+    os.rmdir("folder")
+
+
+def lock() -> None:
+    """Lock a file that every worker can read."""
+    with open(os.__file__, "rb") as file:
+        fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def affinity(pid: int) -> int:
+    """Ask on which processors another process runs."""
+    return len(os.sched_getaffinity(pid))
 
 
 def execute() -> None:
