@@ -16,8 +16,8 @@ from torch import Tensor
 
 from autograder.assignment import ASSIGNMENT, Dims
 from autograder.oracle import gpt as oracle
-from autograder.oracle import ledger, search
-from autograder.oracle.handle import Oracle
+from autograder.oracle import handle, ledger, search
+from autograder.oracle.handle import SUBMISSION_CPU, Comparison, Oracle
 from autograder.sandbox.process import SandboxError, Zygote
 from tests.conftest import ROOT
 
@@ -148,6 +148,23 @@ def test_one_oracle_serves_all_submissions_and_another_takes_the_place_of_a_dead
         one.logits(weights, idx)
     assert next_one.logits(weights, idx).shape == (1, 2, ASSIGNMENT.small.V)
     assert zygote.oracle().pid != kept
+
+
+@pytest.mark.parametrize("square", [4090, 1500], ids=["too many to send", "too many to try"])
+def test_what_cannot_be_compared_fits_nothing_and_the_next_class_is_judged(
+    asked: Oracle, square: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handle, "QUESTION_CPU", 0.7)
+    d, rng = 24, np.random.default_rng(1)
+    x = rng.standard_normal((2, 5, d))
+    tensors = {f"m{n}": np.zeros((d, d)) for n in range(square)}
+    assert asked.identify("attention", tensors, [(x, x)] * 8, {"d": d, "H": 3, "T_max": 9}, {}, 1e-9) == Comparison(())
+    asked.cpu = SUBMISSION_CPU  # all of it is used up
+    up, down = rng.standard_normal((2, d, 4 * d))
+    y = (torch.nn.functional.gelu(torch.from_numpy(x @ up)) @ torch.from_numpy(down.T)).numpy()
+    weights = {"up.weight": up.T, "up.bias": np.zeros(4 * d), "down.weight": down, "down.bias": np.zeros(d)}
+    found = asked.identify("mlp", weights, [(x, y)], {"d": d}, {}, 1e-9)
+    assert found.matches[0].mistakes == ()
 
 
 # --- arithmetic -------------------------------------------------------------------------------------------------------
