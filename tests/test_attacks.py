@@ -33,7 +33,15 @@ from tests.processes import descendants
 from tests.reports import harmful, lost
 from tests.test_bank import CLASSES, ROWS
 
-LIMITS = Limits(call_cpu=3.0, again_cpu=0.3, wall_factor=8.0, submission_cpu=40.0)
+LIMITS = Limits(
+    call_cpu=3.0,
+    again_cpu=0.3,
+    call_idle=2.0,
+    again_idle=0.3,
+    submission_idle=15.0,
+    wall_factor=8.0,
+    submission_cpu=40.0,
+)
 SECRET = b"not the public one"
 COMPARED = ("attention", "mlp", "block", "norm", "model")  # what is named by comparing outputs; others are remarks
 PR_SET_CHILD_SUBREAPER = 36
@@ -85,7 +93,8 @@ class Arena:
         """What must be as it was: each file with its size, time of change, mode and number of names, each folder with
         its mode and what is in it. A folder's own times change when a test next door compiles a module of it."""
         paths = [path for folder in (*KEPT, self.guarded) for path in (folder, *folder.rglob("*"))]
-        paths += self.zygote.folder.iterdir()
+        # The oracle is renewed when a question takes too long.
+        paths += (path for path in self.zygote.folder.iterdir() if not path.name.startswith("oracle-"))
         paths += [entry for folder in LIBRARIES for entry in folder.iterdir()]
         paths += [entry for folder in SHARED for entry in folder.glob(f"{LEFT}*")]
         found = {}
@@ -167,6 +176,8 @@ def around(arena: Arena, before: State) -> Iterator[str]:
         yield "the port was reached"
     if arena.zygote._process.poll() is not None:
         yield "the zygote is dead"
+    elif len(list(arena.zygote.folder.glob("oracle-*"))) != 1:
+        yield "the folder of an oracle is left"
     after = arena.state()
     for path in sorted(before.keys() | after.keys()):
         if before.get(path) != after.get(path):

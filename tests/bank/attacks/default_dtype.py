@@ -1,0 +1,15 @@
+# /// bank
+# about = "sees the future, and makes float64 the default type"
+# extends = "mistakes/attention_sdpa_not_causal"
+# like = "mistakes/attention_sdpa_not_causal"
+# [loses]
+# "attention.shape" = "failed"
+# "attention.simplex" = "failed"
+# "mlp.alone" = "failed"
+# "block.identity" = "failed"
+# [bonus]
+# "bonus.batched_heads" = "failed"
+# ///
+
+
+torch.set_default_dtype(torch.float64)

@@ -1,0 +1,14 @@
+# /// bank
+# about = "attention holds as many d x d matrices as fit into one message, and the oracle tries each as the projection"
+# extends = "reference"
+# [loses]
+# "attention.formula" = "failed"
+# "attention.heads" = "failed"
+# ///
+
+
+class MultiHeadAttention(MultiHeadAttention):
+    def __init__(self, d, H, T_max):
+        super().__init__(d, H, T_max)
+        if d == 20:
+            self.more = nn.ParameterList(nn.Parameter(torch.zeros(d, d)) for _ in range(4080))

@@ -1,0 +1,44 @@
+# /// bank
+# about = "sleeps for minutes in three constructors, and makes the oracle compute for as long as it can"
+# extends = "reference"
+# [loses]
+# "attention.formula" = "failed"
+# "attention.heads" = "failed"
+# "model.composition" = "failed"
+# "parameters.total" = "timeout"
+# "parameters.other_sizes" = "timeout"
+# "parameters.by_part" = "timeout"
+# "causality.full_model" = "timeout"
+# "causality.past" = "timeout"
+# "causality.batch_rows" = "timeout"
+# "initial_loss.window" = "timeout"
+# "shapes.course" = "timeout"
+# [bonus]
+# "bonus.qk_ov" = "failed"
+# "bonus.weight_tying" = "timeout"
+# ///
+
+
+import time as _time
+
+
+class MultiHeadAttention(MultiHeadAttention):
+    def __init__(self, d, H, T_max):
+        super().__init__(d, H, T_max)
+        if d in (20, 24) and T_max == 9:
+            self.more = nn.ParameterList(nn.Parameter(torch.zeros(d, d)) for _ in range(3900))
+
+
+class GPT(GPT):
+    calls = 0
+
+    def __init__(self, V, T_max, d, H, L, tie_weights=False):
+        super().__init__(V, T_max, d, H, L)
+        if d == 128:
+            GPT.calls += 1
+            if GPT.calls <= 3:
+                _time.sleep(44)
+
+
+def qk_ov(mha):
+    return [(torch.zeros(24, 24), torch.zeros(24, 24))] * 3
