@@ -38,8 +38,8 @@ PROCESSES = 64  # of one user, threads included
 class Limits:
     """Ceilings for one submission; the trusted side counts CPU seconds itself, the resource limits are the backstop.
 
-    Idle time is what a process neither computes nor waits for a CPU. Wall limits, five times the CPU limits, hold where
-    the kernel does not tell idle time, so that a busy machine changes no score.
+    A process is idle while it neither computes nor waits for a CPU or the disk. Wall limits are five times the CPU
+    limits, so that a busy machine changes no score where the kernel does not tell idle time.
     """
 
     call_cpu: float = 10.0  # s, one call

@@ -345,14 +345,15 @@ class Process:
 
 
 def _held_up(pid: int) -> float | None:
-    """Seconds in which process ``pid`` or this thread waited for a CPU, or another machine had it; None if unknown."""
+    """Seconds in which process ``pid`` or this thread waited for a CPU, or the machine was held up; None if unknown."""
     try:
         _, theirs, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
         _, ours, slices = Path("/proc/thread-self/schedstat").read_text().split()
         with open("/proc/stat") as file:
-            stolen = int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+            ticks = [int(column) for column in file.readline().split()[1:]]
+        machine = (ticks[4] + ticks[7]) / os.sysconf("SC_CLK_TCK")  # waiting for the disk; stolen by another machine
         # A kernel that keeps no account says 0 for everything.
-        return (int(theirs) + int(ours)) / 1e9 + stolen if int(slices) else None
+        return (int(theirs) + int(ours)) / 1e9 + machine if int(slices) else None
     except (OSError, ValueError, IndexError):
         return None
 

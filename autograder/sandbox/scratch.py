@@ -49,12 +49,12 @@ def _unlink_files(folder: int) -> list[str]:
         unlinked, found = False, []
         with os.scandir(folder) as entries:
             for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    found.append(entry.name)
-                    continue
                 with contextlib.suppress(OSError):
-                    os.unlink(entry.name, dir_fd=folder)
-                    unlinked = True
+                    if entry.is_dir(follow_symlinks=False):
+                        found.append(entry.name)
+                    else:
+                        os.unlink(entry.name, dir_fd=folder)
+                        unlinked = True
     return found
 
 

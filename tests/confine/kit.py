@@ -50,7 +50,7 @@ def call(number, *arguments):
 
 def calls(numbers):
     # With arguments that do no harm where a call is not denied: no descriptor, no address and no process is -1.
-    return {number: call(number, -1, -1, -1, -1, -1, -1) for number in numbers}
+    return [(number, call(number, -1, -1, -1, -1, -1, -1)) for number in numbers]
 
 def prctl(option, value=0):
     return libc.prctl(option, value, 0, 0, 0)
