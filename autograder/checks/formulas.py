@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +25,21 @@ def whole(dims: Dims) -> dict[str, float]:
     return {**ledger.parts(**letters_of(dims)), "total": ledger.total(dims)}
 
 
+def ask(student: Student, name: str, sizes: dict[str, int]) -> Any:
+    """What a formula of the student's returns."""
+    return student.function(name, *sizes.values())
+
+
+def counts(student: Student, sizes: dict[str, int]) -> dict[str, float]:
+    """The numbers that the student's parameter_count returns when it is asked now."""
+    try:
+        got = ask(student, "parameter_count", sizes)
+    except StudentError:
+        return {}
+    found = {name: number(got.get(name)) for name in (*ledger.PARTS, "total")} if isinstance(got, dict) else {}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def compare(
     name: str, sizes: dict[str, int], got: Any, expected: dict[str, float], tolerance: float
 ) -> tuple[str, str] | None:
@@ -42,7 +57,7 @@ def compare(
         raise Failed(f"{call} has no entry {', '.join(map(repr, missing))}.", f"It should have {', '.join(expected)}.")
     for key, right in expected.items():
         value = number(got[key])
-        if value is None or not math.isfinite(value):
+        if value is None:
             raise Failed(f"{call}[{key!r}] is {_kind(got[key])}, not a finite number.")
         if not abs(value - right) <= tolerance:
             shown = f"{value:,.4g} instead of {right:,.4g}" if tolerance else f"{value:,.0f} instead of {right:,.0f}"
@@ -63,17 +78,12 @@ KNOWN = {  # a part of the student's formula, the difference, and what is wrong 
 
 def in_letters(student: Student, tried: Sequence[Dims], key: str, seen: str) -> tuple[str, str, list[Mistake]]:
     """What was seen of one entry, how it is off at every size, and the mistake that this is."""
-    try:
-        values = [number(student.function("parameter_count", *letters_of(dims).values())[key]) for dims in tried]
-    except (StudentError, KeyError, TypeError):
-        return seen, "", []
-    if None in values or not all(value == round(value) for value in values if value is not None):
+    values = [found[key] for dims in tried if key in (found := counts(student, letters_of(dims)))]
+    if len(values) < len(tried) or not all(value == round(value) for value in values):
         return seen, "", []
     if len(set(values)) == 1:
         return seen, "", [mistakes.named("formula_fixed")]
-    term = ledger.letters(
-        [(n, round(value) - round(whole(n)[key])) for n, value in zip(tried, values, strict=True) if value is not None]
-    )
+    term = ledger.letters([(n, round(value) - round(whole(n)[key])) for n, value in zip(tried, values, strict=True)])
     if not term:
         return seen, "Which term of that part is not what your own class has?", []
     causes = [mistakes.named(KNOWN[key, term])] if (key, term) in KNOWN else []
@@ -95,16 +105,18 @@ def slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
 
 def of_own(student: Student, sizes: dict[str, int]) -> dict[str, float] | None:
     """The percentages that follow from the student's own parameter_count; None where it gives no numbers."""
-    try:
-        counted = student.function("parameter_count", *sizes.values())
-    except StudentError:
-        return None
-    parts = {name: number(counted.get(name)) for name in ledger.PARTS} if isinstance(counted, dict) else {}
-    values = {name: value for name, value in parts.items() if value is not None and value > 0}
+    counted = counts(student, sizes)
+    values = {name: counted[name] for name in ledger.PARTS if counted.get(name, 0) > 0}
     if len(values) < len(ledger.PARTS):
         return None
     return {name: 100 * value / sum(values.values()) for name, value in values.items()}
 
 
 def _kind(value: Any) -> str:
-    return "nothing" if value is None else repr(value) if isinstance(value, (int, float, str)) else type(value).__name__
+    return (
+        "nothing"
+        if value is None
+        else reprlib.repr(value)
+        if isinstance(value, (int, float, str))
+        else type(value).__name__
+    )

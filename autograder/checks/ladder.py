@@ -10,12 +10,14 @@ import numpy as np
 
 from autograder.oracle import mistakes
 from autograder.outcome import Failed
+from autograder.sandbox.answers import LARGEST, real
 from autograder.sandbox.errors import StudentError
 from autograder.sandbox.module import Module
-from autograder.sandbox.wire import MAX_ARRAYS, Opaque
+from autograder.sandbox.wire import Opaque
 
 MOVES = 1e-6  # what other weights move an output by, at least
 MOST = 6_000_000  # parameters, seven times those of the course's model
+TENSORS = 1024  # ten times those of the course's model with a tensor for each head
 T_MAX = 17  # of the classes by themselves
 # B and T are drawn from these: unlike d, H, d_head and T_max there, and three, the number of roles.
 BATCHES, LENGTHS = (2, 6, 7, 9), tuple(range(10, T_MAX))
@@ -73,12 +75,12 @@ def _first(output: Any) -> Any:
 
 
 def number(value: Any) -> float | None:
-    """A plain number, also where it came as an array of one element; else None."""
-    if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.item()
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
+    """A number to calculate with, also as an array of one element: finite, and at most LARGEST; else None."""
+    try:
+        found = real(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
+    except (OverflowError, TypeError):
         return None
-    return float(value) if abs(value) < 1e300 or isinstance(value, float) else None
+    return found if abs(found) <= LARGEST else None
 
 
 def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
@@ -89,7 +91,7 @@ def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndar
     """
     affordable(model)
     vectors = {
-        p.name: (rng.uniform(0.5, 1.5, p.shape) * rng.choice([-1.0, 1.0], p.shape)).astype(np.float32)
+        p.name: np.asarray(rng.uniform(0.5, 1.5, p.shape) * rng.choice([-1.0, 1.0], p.shape), np.float32)
         for p in model.parameters
         if p.grad and not p.is_matrix
     }
@@ -98,7 +100,7 @@ def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndar
 
 def affordable(module: Module) -> None:
     """Raise Failed where a module has far too many parameters to send values for them."""
-    if module.numel > MOST or len(module.parameters) > MAX_ARRAYS:
+    if module.numel > MOST or len(module.parameters) > TENSORS:
         raise Failed(
             f"The {module.name} has {module.numel:,} parameters in {len(module.parameters):,} tensors, too many to be "
             f"looked at.",

@@ -128,7 +128,7 @@ def test_formula(student: Student, assignment: Assignment, rng: np.random.Genera
     tried = (assignment.course, *unseen(rng))
     for dims in tried:
         sizes = formulas.letters_of(dims)
-        given = student.function("parameter_count", *sizes.values())
+        given = formulas.ask(student, "parameter_count", sizes)
         wrong = formulas.compare("parameter_count", sizes, given, formulas.whole(dims), 0)
         if wrong:
             key, seen = wrong
@@ -146,7 +146,7 @@ def test_shares(student: Student, assignment: Assignment, rng: np.random.Generat
         sizes = formulas.letters_of(dims)
         parts = ledger.parts(**sizes)
         expected = {name: 100 * part / ledger.total(dims) for name, part in parts.items()}
-        shares = student.function("parameter_shares", *sizes.values())
+        shares = formulas.ask(student, "parameter_shares", sizes)
         # Rounded to one decimal, as the handout prints them, is right too.
         wrong = formulas.compare("parameter_shares", sizes, shares, expected, 0.051)
         if wrong:

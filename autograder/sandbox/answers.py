@@ -6,17 +6,20 @@ A reader raises AttributeError, IndexError, KeyError, OverflowError, TypeError o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from autograder.sandbox.process import Remote, described
-from autograder.sandbox.wire import MAX_RANK, clean
+from autograder.sandbox.wire import MAX_RANK, Opaque, clean
 
 Answer = TypeVar("Answer")
 Place = tuple[str, int, tuple[str, ...]]  # of a definition: file or cell, line, functions that are stubs
 PLACE, QUOTED = 40, 80  # characters of what a cell is called, and of a line that is quoted
-MOST = 1 << 62  # entries of one parameter that can be counted
+MOST = 1 << 31  # entries of a tensor, and any count: far more than a process may hold, and safe to multiply
+LARGEST = 1e15  # of a number: up to here float64 has every integer
 
 
 def is_matrix(shape: Sequence[int]) -> bool:
@@ -62,12 +65,14 @@ def claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
     listed = answer["parameters"]
     frozen, masks, owners = set(listed["frozen"]), set(listed["masks"]), dict(listed["owners"])
     parameters = tuple(
-        Parameter(str(name), tuple(numbers(shape, int)), name not in frozen, str(owners.get(name, "")), name in masks)
-        for name, shape in zip(listed["names"], listed["shapes"], strict=True)
+        Parameter(str(name), shape(sizes), name not in frozen, str(owners.get(name, "")), name in masks)
+        for name, sizes in zip(listed["names"], listed["shapes"], strict=True)
     )
-    if any(len(p.shape) > MAX_RANK or min(p.shape, default=0) < 0 or p.size > MOST for p in parameters):
-        raise ValueError("not a shape")
-    return parameters, frozenset(map(str, answer["methods"])), bool(answer["module"])
+    if len({p.name for p in parameters}) < len(parameters):
+        raise ValueError("two parameters of one name")
+    # A parameter without entries has nothing to count, set or learn, so no check is shown it.
+    kept = tuple(p for p in parameters if p.size)
+    return kept, frozenset(map(str, answer["methods"])), bool(answer["module"])
 
 
 def loaded(
@@ -75,25 +80,53 @@ def loaded(
 ) -> tuple[dict[str, Place], list[tuple[tuple[str, ...], Remote]], LeftOut | None]:
     """A file that was executed: what it defines, what did not go through (and defines what), what was left out."""
     defined = {
-        str(name): (clean(str(place), PLACE), int(line), tuple(map(str, stubs)))
+        str(name): (clean(str(place), PLACE), whole(line), tuple(map(str, stubs)))
         for name, (place, line, stubs) in answer["defined"].items()
     }
     troubles = [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
     count, first = answer["left_out"]
-    left = [LeftOut(int(count), clean(str(p), PLACE), int(line), clean(str(t), QUOTED)) for p, line, t in first]
+    left = [LeftOut(whole(count), clean(str(p), PLACE), whole(line), clean(str(t), QUOTED)) for p, line, t in first]
     return defined, troubles, left[0] if left else None
 
 
-def numbers(answer: Any, kind: Callable[[Any], Answer]) -> list[Answer]:
-    """Numbers of one kind."""
-    return [kind(value) for value in answer]
+def odd(answer: Any) -> bool:
+    """Whether an answer holds an empty array, an opaque value, or a number that is not finite or beyond LARGEST."""
+    if isinstance(answer, np.ndarray):
+        return not (answer.size and -LARGEST <= answer.min() <= answer.max() <= LARGEST)
+    if isinstance(answer, (int, float)):
+        return not abs(answer) <= LARGEST
+    if isinstance(answer, dict):
+        return any(map(odd, answer)) or any(map(odd, answer.values()))
+    return any(map(odd, answer)) if isinstance(answer, (list, tuple)) else isinstance(answer, Opaque)
+
+
+def whole(value: Any) -> int:
+    """A count: a whole number from 0 to MOST, neither a bool nor an array."""
+    if type(value) is not int or not 0 <= value <= MOST:
+        raise ValueError("not a count")
+    return value
+
+
+def shape(answer: Any) -> tuple[int, ...]:
+    """The shape of a tensor that may be empty, with no more axes and entries than checks can handle."""
+    sizes = tuple(map(whole, answer))
+    if len(sizes) > MAX_RANK or math.prod(size or 1 for size in sizes) > MOST:
+        raise ValueError("not a shape")
+    return sizes
+
+
+def real(value: Any) -> float:
+    """A number, neither a bool nor an array; it may be infinite or NaN."""
+    if type(value) not in (int, float):
+        raise TypeError("not a number")
+    return float(value)
 
 
 def counts(answer: Any) -> dict[str, int]:
     """How often each of some names."""
-    return dict(zip(map(str, answer), numbers(answer.values(), int), strict=True))
+    return {str(name): whole(count) for name, count in answer.items()}
 
 
 def traced(answer: Any) -> dict[str, Any]:
     """What a model returned, and the shapes that came out of its blocks."""
-    return {"output": answer["output"], "blocks": [tuple(numbers(shape, int)) for shape in answer["blocks"]]}
+    return {"output": answer["output"], "blocks": [shape(sizes) for sizes in answer["blocks"]]}

@@ -98,7 +98,7 @@ class Module:
         given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
         call = f"{steps} steps of training {self.name}"
         return self._student.call(
-            call, f"{self.name}.forward", "train", given, lambda answer: answers.numbers(answer[:steps], float)
+            call, f"{self.name}.forward", "train", given, lambda answer: list(map(answers.real, answer[:steps]))
         )
 
     def trace(self, idx: np.ndarray) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Module:
     def _values(self, answer: Any) -> dict[str, np.ndarray]:
         """What came for the parameters, which has their shapes."""
         shapes = {p.name: p.shape for p in self.parameters}
-        values = {str(name): value for name, value in answer.items()}
+        values = {str(name): value for name, value in answer.items() if value.size}  # ``parameters`` has no empty ones
         if any(shapes.get(name) != value.shape for name, value in values.items()):
             raise ValueError("not the shapes of the parameters")
         return values

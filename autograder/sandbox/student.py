@@ -31,6 +31,7 @@ class _Record:
     cpu: float = 0.0
     wall: float = 0.0  # s spent in calls
     idle: float = 0.0  # s of them in which nobody computed
+    odd: bool = False
     output: bytearray = field(default_factory=bytearray)
     for_good: dict[str, StudentError] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
@@ -179,6 +180,11 @@ class Student:
         return self._record.cpu
 
     @property
+    def odd(self) -> bool:
+        """Whether an answer of this submission held something that no right one does, such as NaN."""
+        return self._record.odd
+
+    @property
     def output(self) -> str:
         """What the submission printed, as far as it is kept."""
         return clean(bytes(self._record.output).decode("utf-8", "replace"), self._zygote.limits.output)
@@ -283,6 +289,7 @@ class Student:
             record.wall += time.monotonic() - started
             if not process.alive:
                 self.close()
+        record.odd = record.odd or answers.odd(answer)
         try:
             return read(answer)
         except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
