@@ -57,17 +57,19 @@ def against_oracle(
     rng: np.random.Generator,
     probes: Mapping[str, np.ndarray] | None = None,
     expected: Collection[str] | None = None,
+    scalars: bool = True,
 ) -> Judged:
     """Compare the outputs for ``inputs`` with the oracle's ``component``; raises Failed where they are no tensors.
 
     ``build`` gives the module, in float64 or float32; ``read`` takes what it returned for an input and gives the
     tensor. Mistakes that are ``expected``, from an earlier look at the class, are tried first. A first look that finds
-    an explanation in float64 asks for the same in float32, in which models run.
+    an explanation in float64 asks for the same in float32, in which models run. Without ``scalars``, parameters without
+    axes keep their initial values: a learnt temperature of 1 computes the formula, and is one parameter too many.
     """
     double: Judged | None = None
     for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
         try:
-            module, weights, cases = _run(build, inputs, read, rng, dtype)
+            module, weights, cases = _run(build, inputs, read, rng, dtype, scalars)
         except Raised as error:
             if dtype is np.float32 or not re.search("dtype|scalar type", error.remote.text, re.IGNORECASE):
                 raise
@@ -89,6 +91,8 @@ def against_oracle(
             continue
         if comparison.matches:
             return judged
+    if any(value.ndim == 0 for value in weights.values()):
+        return against_oracle(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars=False)
     noise = max(float(np.abs(read(module(x, seed=0), x) - read(module(x, seed=1), x)).max()) for x, _ in cases)
     return replace(judged, noise=noise, causal=not noise and _causal(module, read, *cases[0], sizes))
 
@@ -125,10 +129,13 @@ def _run(
     read: Callable[[Any, np.ndarray], np.ndarray],
     rng: np.random.Generator,
     dtype: type[np.floating[Any]],
+    scalars: bool,
 ) -> tuple[Module, dict[str, np.ndarray], list[tuple[np.ndarray, np.ndarray]]]:
     """The module under new weights, and what it made of ``inputs``, in one precision."""
     module = build(dtype is np.float64)
     weights = own_weights(module, rng)
+    if not scalars:
+        weights = {name: value for name, value in weights.items() if value.ndim}
     module.push(weights)
     given = [x if x.dtype == np.int64 else x.astype(dtype) for x in inputs]
     return module, weights, [(x, read(module(x), x).astype(dtype)) for x in given]
@@ -141,7 +148,7 @@ def own_weights(module: Module, rng: np.random.Generator) -> dict[str, np.ndarra
     for p in module.parameters:
         if not p.owner and p.name not in kept:
             scale = 1 / np.sqrt(max(p.shape[-1], 8)) if p.is_matrix else 0.5
-            weights[p.name] = rng.standard_normal(p.shape) * scale + (not p.is_matrix)
+            weights[p.name] = np.asarray(rng.standard_normal(p.shape) * scale + (not p.is_matrix))
     return weights
 
 

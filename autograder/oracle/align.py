@@ -219,8 +219,11 @@ def _parted(matrices: Tensors, count: int, size: int) -> Iterator[list[np.ndarra
 
 def norms(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Reading, str]]:
     """Readings of vectors as the gains and biases of the norms ``names``, each with the mistake that it implies."""
-    few = [value.reshape(-1, d) for _, value in tensors if value.size % d == 0 and value.size <= 4 * d]
-    vectors = [row for rows in few for row in rows]  # gain and bias may be kept in one tensor
+    few = [value.reshape(-1) for _, value in tensors if value.size <= 4 * d]
+    if sum(map(len, few)) % d:
+        few = [value for value in few if len(value) % d == 0]
+    # Gain and bias may be kept in one tensor, and one of them in several.
+    vectors = list(np.concatenate(few).reshape(-1, d)) if few else []
     one, zero = np.full(d, ONE), np.full(d, ZERO)
     slots = [f"{name}.{part}" for name in names for part in ("gain", "bias")]
     if len(vectors) == len(slots):

@@ -1,0 +1,33 @@
+# /// bank
+# about = "a parameter without entries, whose other axis is longer than any array can be"
+# facts = "19"
+# extends = "reference"
+# [loses]
+# "model.composition" = "crashed"
+# "model.gradients" = "crashed"
+# "model.loss" = "crashed"
+# "model.training" = "crashed"
+# "parameters.total" = "crashed"
+# "parameters.other_sizes" = "crashed"
+# "parameters.by_part" = "crashed"
+# "causality.full_model" = "crashed"
+# "causality.past" = "crashed"
+# "causality.batch_rows" = "crashed"
+# "causality.simplex" = "crashed"
+# "initial_loss.window" = "crashed"
+# "initial_loss.residual_scaling" = "crashed"
+# "shapes.course" = "crashed"
+# "shapes.other_sizes" = "crashed"
+# "generation.contract" = "crashed"
+# "generation.crop" = "crashed"
+# "generation.long_prompt" = "crashed"
+# "generation.sampling" = "crashed"
+# [bonus]
+# "bonus.weight_tying" = "crashed"
+# ///
+
+
+class GPT(GPT):
+    def __init__(self, V, T_max, d, H, L, tie_weights=False):
+        super().__init__(V, T_max, d, H, L, tie_weights)
+        self.none = nn.Parameter(torch.zeros(0, 2**62 - 1))
