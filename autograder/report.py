@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from autograder.outcome import Status
 
@@ -12,6 +14,8 @@ SCHEMA = "gpt-assembly/report/1"
 
 # When students may read the outcome of a check. Platforms that cannot wait for a date take the second for the third.
 Visibility = Literal["visible", "after_due_date", "hidden"]
+
+NOT_FINITE = "not finite"  # in evidence, for a number that JSON cannot hold
 
 
 class _Data(BaseModel):
@@ -38,6 +42,11 @@ class Verdict(_Data):
     message: str = ""
     diagnosis: tuple[Diagnosis, ...] = ()
     evidence: dict[str, Any] = {}
+
+    @field_validator("evidence")
+    @classmethod
+    def _finite(cls, evidence: dict[str, Any]) -> dict[str, Any]:
+        return {name: finite(value) for name, value in evidence.items()}
 
 
 class Unwritten(_Data):
@@ -118,6 +127,20 @@ class Report(_Data):
     def to_json(self) -> str:
         """The document, keys in a fixed order, ending in a line end."""
         return self.model_dump_json(indent=1) + "\n"
+
+
+def finite(value: Any) -> Any:
+    """``value`` with NOT_FINITE for each infinite number and NaN in it, at any depth."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return NOT_FINITE if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def numbers(values: Iterable[Any]) -> list[float]:
+    """Numbers of evidence to draw: NOT_FINITE, or the null of an older report, becomes infinity."""
+    return [value if isinstance(value, (int, float)) else math.inf for value in values]
 
 
 def narrowed(report: Report, criterion: str) -> Report:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from autograder.course.batch import Key
 from autograder.render import html, markdown, pictures
-from autograder.report import Report
+from autograder.report import NOT_FINITE, Report
 from tests import course_kit
 from tests.test_cli import command
 
@@ -131,6 +132,22 @@ def test_one_infinite_value_does_not_blank_the_others() -> None:
 def test_pictures_bear_any_figures(matrix: list[list[float | None]]) -> None:
     assert "nan" not in pictures.heat(matrix, "x", leaks=True)
     assert "nan" not in pictures.curve([value for row in matrix for value in row], "x", "y", "z")
+
+
+def test_evidence_that_is_not_finite_is_spelled_in_the_report_and_drawn_on_the_page() -> None:
+    evidence = {
+        "causality.full_model": {"influence": [[1.0, math.inf], [math.nan, 0.9]]},
+        "attention.simplex": {"attention": ((-math.inf, 0.0), (0.4, 0.6))},
+        "model.training": {"training": [math.nan, 2.0, math.inf]},
+        "initial_loss.window": {"losses": {"random targets": math.inf, "ln 65": 4.174}},
+    }
+    spelled = report(**evidence).to_json()
+    assert spelled.count(f'"{NOT_FINITE}"') == 6
+    assert "null" not in spelled
+    for document in (spelled, spelled.replace(f'"{NOT_FINITE}"', "null")):  # as reports had it before
+        page = html.render(Report.model_validate_json(document))
+        assert "nan" not in page
+        assert "inf" in Seen(page).text
 
 
 def test_in_a_mail_nothing_of_a_student_is_read_as_markdown() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from typing import Any
 
@@ -196,6 +197,14 @@ def test_a_leak_of_one_diagonal_is_seen_in_the_picture() -> None:
     assert all(picture[t][t] == "x" for t in range(16))
     assert all(picture[t][t + 1] == "x" for t in range(15))
     assert all(picture[t][s] == " " for t in range(16) for s in range(t + 2, 16))
+
+
+def test_figures_that_are_not_finite_are_drawn_too() -> None:
+    matrix = [[0.5, math.inf], [math.nan, 0.5]]
+    text = shown(report(check(1, "failed", "Leak.", evidence={"influence": matrix})))
+    assert "##x" in text
+    losses = {"random targets": math.inf, "ln 65": 4.174}
+    assert "inf" in shown(report(check(1, "passed", "", evidence={"losses": losses})))
 
 
 def test_what_waits_for_the_same_definition_says_so_once() -> None:

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from autograder.render import pictures
 from autograder.render.terminal import MARKS, SAYS
-from autograder.report import CriterionFacts, Report, Verdict
+from autograder.report import CriterionFacts, Report, Verdict, numbers
 
 TEMPLATES = Path(__file__).with_name("templates")
 STATUS = SAYS | {"passed": "passed", "partial": "partly right", "failed": "not right"}
@@ -106,6 +106,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"code": quoted, "points": "{:g}".format, "number": "{:,}".format, "plain": plain}
+    made.filters["loss"] = lambda loss: f"{numbers([loss])[0]:.3f}"
     made.globals |= {"marks": MARKS, "status": STATUS, "picture": pictures, "style": _style()}
     return made
 

@@ -7,16 +7,17 @@ from itertools import groupby
 
 from markupsafe import Markup, escape
 
+from autograder.report import numbers
+
 LEVELS = 8  # shades of a heat map; its cells are drawn shade by shade, a few kB in all
 WIDTH, HEIGHT = 360, 200
 INFINITE = float("inf")
 LEFT, BOTTOM = 44, 34  # room for the numbers on the axes
 
 
-def heat(numbers: Sequence[Sequence[float | None]], title: str, leaks: bool = False) -> Markup:
+def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> Markup:
     """A square matrix, rows down and columns across. With ``leaks``, what is above the diagonal is marked."""
-    matrix = [_read(row) for row in numbers]
-    T = len(matrix)
+    T, matrix = len(matrix), [numbers(row) for row in matrix]
     largest = max((value for row in matrix for value in row if value < INFINITE), default=0.0) or 1.0
     shades: dict[str, list[str]] = {}
     worst, count = 0.0, 0
@@ -48,9 +49,9 @@ def heat(numbers: Sequence[Sequence[float | None]], title: str, leaks: bool = Fa
     )
 
 
-def curve(numbers: Sequence[float | None], title: str, across: str, down: str) -> Markup:
+def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup:
     """Values in order, with the ranges of both axes."""
-    values = _read(numbers)
+    values = numbers(values)
     finite = [value for value in values if abs(value) < INFINITE]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     low, high = min(low, 0.0), high or 1.0
@@ -76,11 +77,6 @@ def curve(numbers: Sequence[float | None], title: str, across: str, down: str) -
         f'<text transform="translate(12 {bottom / 2}) rotate(-90)" text-anchor="middle">{escape(down)}</text>'
         f'<polyline points="{" ".join(points)}"/>{dots}</svg>'
     )
-
-
-def _read(numbers: Sequence[float | None]) -> list[float]:
-    """Numbers as a report on disk has them, where None stands for one that is not finite."""
-    return [INFINITE if number is None else number for number in numbers]
 
 
 def bars(counts: Sequence[tuple[str, int]], title: str) -> Markup:

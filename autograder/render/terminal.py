@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograder.outcome import Status
-from autograder.render.pictures import INFINITE
-from autograder.report import CriterionFacts, Report, Verdict
+from autograder.report import CriterionFacts, Report, Verdict, numbers
 
 MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, sign where only ASCII prints, style
     "passed": ("✓", "ok", "green"),
@@ -158,7 +158,7 @@ def _losses(losses: dict[str, float]) -> Table:
     table = Table.grid(padding=(0, 3))
     table.add_column()
     table.add_column(justify="right")
-    for name, loss in losses.items():
+    for name, loss in zip(losses, numbers(losses.values()), strict=True):
         table.add_row(name, f"{loss:.3f}")
     return table
 
@@ -178,10 +178,10 @@ def _sample(sample: str) -> Text:
 
 def _influence(matrix: list[list[float]]) -> Text:
     """How much each position (down) depends on each token (across); what lies above the diagonal is the leak."""
-    T = len(matrix)
+    T, matrix = len(matrix), [numbers(row) for row in matrix]
     step = -(-T // PICTURE)
     text = Text("Down: the logits' position. Across: the token that was changed. x marks what may not be.\n", "dim")
-    largest = max((value for row in matrix for value in row if value < INFINITE), default=0.0) or 1.0
+    largest = max((value for row in matrix for value in row if value < math.inf), default=0.0) or 1.0
     for top in range(0, T, step):
         for left in range(0, T, step):
             rows, columns = range(top, min(top + step, T)), range(left, min(left + step, T))
