@@ -11,6 +11,7 @@ import hashlib
 import hmac
 import os
 import time
+import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,12 +32,13 @@ from autograder.rubric import Check, Rubric
 from autograder.sandbox.errors import Absent, Broken, Raised, StudentError
 from autograder.sandbox.process import Zygote
 from autograder.sandbox.student import Student
-from autograder.sandbox.wire import clean
+from autograder.sandbox.wire import WireError, clean
 from autograder.submission import Submission
 
 CHECKS = Path(__file__).with_name("checks")
 PUBLIC_SECRET = secrets.PUBLIC
 MESSAGE = 900  # characters: student text in it may be long
+IF_RIGHT = "If you think that it is right, show this message to your instructor."
 REMARKS = 5  # of what went wrong beside the checks
 
 # A grading run is not a test session of this machine: none of its plugins, caches or captures takes part, nor do the
@@ -51,6 +53,9 @@ OPTIONS = (
     "--disable-plugin-autoload",
     *(f"-pno:{name}" for name in WITHOUT),
 )
+
+# What an odd answer that no reader has refused can still raise in a check that calculates with it.
+OF_ODD = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
@@ -185,6 +190,15 @@ class Suite:
             told = tell(error, needs)
             diagnosis = _diagnosis(told.diagnosis)
             return make(status=told.status, score=0, message=clean(told.message, MESSAGE), diagnosis=diagnosis)
+        # A right submission never comes here: its answers are ordinary, and what they raise is the grader's mistake.
+        if isinstance(error, WireError) or (self.student.odd and isinstance(error, OF_ODD)):
+            reason = clean(f"{type(error).__name__}: {error}", MESSAGE // 2)
+            return make(
+                status="failed",
+                score=0,
+                message=f"The answer could not be used: {reason}. {IF_RIGHT}",
+                evidence=notes.evidence | {"unusable": f"{_where(error)}: {reason}"},
+            )
         return make(status="error", score=0, message=f"The grader failed here: {type(error).__name__}: {error}")
 
     def absent(self, row: Check, reason: str) -> Verdict:
@@ -297,6 +311,12 @@ def grader_version() -> str:
     for path in sorted([*root.glob("*.py"), *(p for part in parts for p in (root / part).rglob("*.py"))]):
         digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
     return f"{autograder.__version__}+{digest.hexdigest()[:12]}"
+
+
+def _where(error: BaseException) -> str:
+    """The file and line of the grader where an exception arose."""
+    *_, frame = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 def _diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ...]:

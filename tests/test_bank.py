@@ -33,6 +33,7 @@ def test_bank_file_gets_the_verdicts_at_its_top(path: Path, grade: Callable[...,
         assert elsewhere - follows == set(entry.also) - follows, told
     assert not list(reading.hard_to_read(report))
     assert report.gradable
+    assert not [check.message for check in report.checks if "unusable" in check.evidence]
     assert not list(harmful(report))
     assert [check.id for check in report.checks] == [check.id for check in ROWS.checks]
 

@@ -18,7 +18,7 @@ import jsonschema
 import pytest
 
 from autograder import rubric, submission, suite
-from autograder.checks import ladder
+from autograder.checks import ladder, paper
 from autograder.report import Report
 from autograder.sandbox.process import Zygote
 from tests import bank_file
@@ -253,6 +253,21 @@ def test_a_mistake_in_a_check_is_an_error_and_no_grade(grade: Grade, monkeypatch
     assert "Traceback" not in report.to_json()
     assert str(ROOT) not in report.to_json()
     validate(report)
+
+
+@pytest.mark.parametrize(("side", "status"), [("128", "error"), ("float('inf')", "failed")])
+def test_what_an_odd_answer_raises_in_a_check_is_no_error_of_the_grader(
+    grade: Grade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, side: str, status: str
+) -> None:
+    def broken(*_: Any) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(paper, "_shape", broken)
+    report = grade(handed_in(tmp_path, paper=f"def block_matrices(d): return {{'W': ({side}, 128)}}"), only="paper")
+    verdict = next(check for check in report.checks if check.id == "paper.block_matrices")
+    assert verdict.status == status, verdict.message
+    assert "IndexError: list index out of range" in verdict.message
+    assert ("test_suite.py" in verdict.evidence.get("unusable", "")) == (status == "failed")
 
 
 def test_a_row_without_a_check_and_a_check_without_a_row_are_errors_that_name_it(zygote: Zygote) -> None:
