@@ -147,15 +147,17 @@ class Student:
         given = {"module": "gpt", "names": dict(probes), "replace": list(replace)}
         self.queue("stand_in", given)
 
-    def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0) -> Any:
-        """What a function of a file returns; a ``Module`` among the arguments stands for the object itself."""
+    def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0, models: bool = True) -> Any:
+        """What a function of a file returns; a ``Module`` among the arguments stands for the object itself.
+
+        Without ``models`` it raises where it builds an nn.Module.
+        """
         module = self._module(module)
         self.require(name, module)
         given = [("object", a.number) if isinstance(a, Module) else a for a in arguments]
         given_as = ", ".join(map(shown, arguments))
-        return self.call(
-            f"{name}({given_as})", name, "function", {"module": module, "name": name, "arguments": given, "seed": seed}
-        )
+        called = {"module": module, "name": name, "arguments": given, "seed": seed, "models": models}
+        return self.call(f"{name}({given_as})", name, "function", called)
 
     # --- what the suite uses ----------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import os
 import random
 import re
 import sys
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -182,14 +183,14 @@ class Worker:
         with torch.no_grad():
             return getattr(self.objects[number], method)(*map(_as_tensor, arguments))
 
-    def do_function(self, module: str, name: str, arguments: list[Any], seed: int) -> Any:
+    def do_function(self, module: str, name: str, arguments: list[Any], seed: int, models: bool = True) -> Any:
         """Call a function of a file; an argument ``("object", n)`` stands for object ``n``."""
         _seed(seed)
         function = getattr(importlib.import_module(module), name)
         given = [
             self.objects[a[1]] if isinstance(a, tuple) and a[:1] == ("object",) else _as_tensor(a) for a in arguments
         ]
-        with torch.no_grad():
+        with torch.no_grad(), contextlib.nullcontext() if models else _no_models():
             return function(*given)
 
     def do_gradients(self, number: int, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
@@ -260,6 +261,20 @@ def _seed(seed: int) -> None:
     torch.default_generator.manual_seed(seed)  # torch.manual_seed seeks other devices each time
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
+
+
+@contextlib.contextmanager
+def _no_models() -> Iterator[None]:
+    """Have the constructor of every nn.Module raise."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RuntimeError("a model is built here; this function has to calculate with numbers only")
+
+    init, nn.Module.__init__ = nn.Module.__init__, refuse  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        nn.Module.__init__ = init  # type: ignore[method-assign]
 
 
 def _takes(cls: type, arguments: dict[str, Any]) -> bool:
