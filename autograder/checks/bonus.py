@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,16 +17,22 @@ from autograder.checks.initial_loss import ABOVE, BATCH, BELOW, uniform_loss
 from autograder.oracle import align, ledger, mistakes
 from autograder.oracle.handle import Oracle
 from autograder.outcome import Failed, Notes
-from autograder.sandbox.errors import Absent
+from autograder.sandbox.answers import LARGEST
+from autograder.sandbox.errors import Absent, StudentError
+from autograder.sandbox.module import Module
 from autograder.sandbox.student import Student
 
 CLOSE = 1e-4  # float32, entries of order 1
 Pair = tuple[np.ndarray, np.ndarray]
+Row = tuple[slice | int, ...]  # the index of a row, along any axis
+ROWS = 2  # of T_max tokens, which a tied model is asked about
 CLOSE_TO_1 = 0.05  # a standard deviation of 65 x 128 entries
 
 
 @pytest.mark.needs("GPT")
-def test_weight_tying(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
+def test_weight_tying(
+    student: Student, assignment: Assignment, charged: set[str], rng: np.random.Generator, notes: Notes
+) -> None:
     n = assignment.course
     table = n.V * n.d
     if not student.accepts("GPT", "tie_weights"):
@@ -45,6 +53,7 @@ def test_weight_tying(student: Student, assignment: Assignment, rng: np.random.G
             f"With tie_weights=True there are {model.numel:,} parameters; one V x d matrix less than {untied:,} makes "
             f"{untied - table:,}."
         )
+    _uses_table(student, assignment.small, charged, rng)
     idx = rng.integers(0, n.V, (BATCH, n.T_max))
     loss = float(uniform_loss(ladder.logits(model(idx), (BATCH, n.T_max, n.V)).astype(np.float64)).mean())
     chance = math.log(n.V)
@@ -144,6 +153,64 @@ def test_qk_ov(
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
+def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Generator) -> None:
+    """Raise Failed unless the one table of a tied GPT is its unembedding and its token embedding.
+
+    The row of a token that is not in the input moves that token's logit, differently at each position, and no other
+    logit; the row of one that is in the input moves the others too. Both sides are computed in different processes.
+    """
+    arguments = {**n.arguments(), "tie_weights": True}
+    model, twin = student.build("GPT", arguments), student.witness.build("GPT", arguments)
+    weights = ladder.random_weights(model, rng)
+    absent = int(rng.integers(n.V))
+    idx, targets = (tokens + (tokens >= absent) for tokens in rng.integers(0, n.V - 1, (2, ROWS, n.T_max)))
+    model.push(weights)
+    before = ladder.logits(model(idx), (ROWS, n.T_max, n.V)).astype(np.float64)
+
+    def moved(token: int, name: str, row: Row) -> tuple[np.ndarray, np.ndarray]:
+        """By how much a token's own logit and all others move when its row is negated, relative to the largest.
+
+        Not counted is by how much they all move: logarithms of probabilities are logits but for that.
+        """
+        turned = weights[name].copy()
+        turned[row] *= -1
+        twin.push(weights | {name: turned})
+        change = ladder.logits(twin(idx), before.shape) - before
+        gap = np.abs(change - np.median(change, -1, keepdims=True)) / max(1.0, float(np.abs(before).max()))
+        return gap[..., token], np.delete(gap, token, -1)
+
+    for name, row in _rows(model, n, absent):
+        own, others = moved(absent, name, row)
+        if others.max() <= CLOSE and own.min() > 0 and own.std() > CLOSE:
+            break
+    else:
+        raise Failed(
+            "With tie_weights=True, changing one row of the token embedding does not change the logit of that token "
+            "alone.",
+            "Are the logits the product of the final LayerNorm's output and that table?",
+        )
+    present = int(idx[0, 0])
+    looked_up = any(moved(present, *place)[1].max() > CLOSE for place in _rows(model, n, present) if place[0] == name)
+    if not looked_up and not matching.known(charged, matching.BLIND):
+        raise Failed("With tie_weights=True, the unembedding is not the table in which the tokens are looked up.")
+    with contextlib.suppress(StudentError):  # a loss that fails costs in its own check
+        gradient = model.gradients(idx, targets).get(name)
+        if gradient is None or not gradient[row].any():
+            raise Failed(
+                "With tie_weights=True, the table gets no gradient from its use as the unembedding.",
+                "Is forward given a copy of it?",
+            )
+
+
+def _rows(model: Module, n: Dims, token: int) -> Iterator[tuple[str, Row]]:
+    """Where the vector of a token may be: in a table of its own, or in one that tokens and positions share."""
+    for p in model.parameters:
+        for axis, size in enumerate(p.shape):
+            if p.grad and size in (n.V, n.V + n.T_max) and p.size == size * n.d:
+                for start in sorted({0, size - n.V}):
+                    yield p.name, (*[slice(None)] * axis, start + token)
+
+
 def as_heads(weights: dict[str, np.ndarray], n: Dims) -> dict[str, np.ndarray]:
     """nn.Linear's weights (d, d), heads stacked along their outputs, as the oracle keeps them: (H, d, d_head)."""
     heads = {
@@ -162,8 +229,8 @@ def _listed(got: Any, H: int) -> list[Any]:
 def _pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(pair, (list, tuple)) or [getattr(m, "shape", None) for m in pair] != [(d, d)] * 2:
         raise Failed(f"An entry of qk_ov is not a pair of matrices ({d}, {d}).")
-    if not all(np.isfinite(matrix).all() for matrix in pair):
-        raise Failed("An entry of qk_ov holds numbers that are not finite.")
+    if not all((np.abs(matrix) <= LARGEST).all() for matrix in pair):
+        raise Failed("An entry of qk_ov holds numbers that are not finite, or far too large.")
     return pair[0].astype(np.float64), pair[1].astype(np.float64)
 
 

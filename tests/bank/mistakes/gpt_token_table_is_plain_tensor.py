@@ -8,6 +8,8 @@
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
 # ///
 
 
