@@ -1,4 +1,7 @@
-"""Source text after which one operation of the worker answers whatever it likes, for a grader that has to bear it."""
+"""Source text after which a worker answers whatever it likes, for a grader that has to bear it.
+
+``lying`` gives one operation odd answers; ``lying_plausibly`` changes one thing each in a few right answers of any.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,81 @@ for thing in gc.get_objects():
     if type(thing).__name__ == "Worker":
         setattr(type(thing), "do_OPERATION", lambda self, *arguments, **named: next(values))
 """
+PLAUSIBLE = """
+
+import gc
+import random
+import numpy as np
+
+rng = random.Random(SEED)
+lies = set(rng.sample(range(ANSWERS), LIES))
+answered = 0
+NAN, INF = float("nan"), float("inf")
+
+
+def of_number(value):
+    others = (0, 1, -1, True, 0.5, NAN, -INF, 1e16, 1 << 31, 1 << 63, 10**400, None, "7", [value], np.array(value))
+    return rng.choice([*others, value + 1, value * 2, -value, np.array([value])])
+
+
+def of_array(value):
+    one = value.copy()
+    if one.size:
+        one.flat[rng.randrange(one.size)] = rng.choice([NAN, INF, 1e30] if one.dtype.kind == "f" else [-1, 1 << 40])
+    others = (one, value[..., None], value[:0], value.T, value.reshape(-1), np.zeros_like(value), value * 0 + 1)
+    others += (value.astype(np.int64), value.astype(np.float64) * 1e300, value.astype(np.float32) * 1e30, np.array(7.0))
+    others += (None, 7, "text", value.reshape(-1)[:9].tolist(), [value], {"logits": value}, (value, None))
+    others += (one[..., :-1], one[:1], one.astype(np.uint8))
+    return rng.choice(others)
+
+
+def of_list(value):
+    others = (value[:-1], [*value, *value[-1:]], list(value)[::-1], value * 3, [], None, tuple(value))
+    return rng.choice([*others, dict(enumerate(value)), value[0] if value else 7, [value], "text"])
+
+
+def of_dict(value):
+    some = dict(value)
+    if some:
+        key = rng.choice(list(some))
+        some[rng.choice([None, 7, "x", key + "x" if isinstance(key, str) else 0])] = some.pop(key)
+    return rng.choice([some, {**value, "extra": 1}, {}, None, list(value.items()), list(value.values()), 7])
+
+
+def changed(value):
+    \"\"\"The answer with one thing in it replaced.\"\"\"
+    if hasattr(value, "detach"):
+        value = value.detach().numpy()
+    inside = rng.random() < 0.7
+    if isinstance(value, dict) and value and inside:
+        key = rng.choice(list(value))
+        return {**value, key: changed(value[key])}
+    if isinstance(value, (list, tuple)) and value and inside:
+        at = rng.randrange(len(value))
+        return type(value)(changed(item) if n == at else item for n, item in enumerate(value))
+    for kinds, of in (((int, float), of_number), (np.ndarray, of_array), ((list, tuple), of_list), (dict, of_dict)):
+        if isinstance(value, kinds):
+            return of(value)
+    return rng.choice([None, "", "x" * 5000, 7, NAN, [], {}, np.zeros((2, 0))])
+
+
+def liar(honest):
+    def operation(self, *arguments, **named):
+        global answered
+        answered += 1
+        answer = honest(self, *arguments, **named)
+        return changed(answer) if answered in lies else answer
+    return operation
+
+
+for thing in gc.get_objects():
+    if type(thing).__name__ == "Worker":
+        for name, value in list(vars(type(thing)).items()):
+            if name.startswith("do_"):
+                setattr(type(thing), name, liar(value))
+"""
+MOST_LIES, ANSWERS = 60, 240  # a grading asks each of its two processes about so often
+
 # Which criteria ask for it.
 OPERATIONS = {
     "build": ["mlp", "parameters", "initial_loss", "bonus"],
@@ -70,6 +148,12 @@ def lying(operation: str, start: int = 0) -> bytes:
     """What to put after a right gpt.py, so that ``operation`` gives odd answers from number ``start`` on."""
     text = ODD.replace("OPERATION", operation).replace("START", str(start))
     return f"\n\n{FIRST.get(operation, '')}{text}".encode()
+
+
+def lying_plausibly(seed: int, lies: int) -> bytes:
+    """What to put after a right gpt.py, so that so many of the answers to come have one thing changed."""
+    text = PLAUSIBLE.replace("SEED", str(seed)).replace("LIES", str(lies)).replace("ANSWERS", str(ANSWERS))
+    return text.encode()
 
 
 def of_the_worker() -> set[str]:

@@ -1,8 +1,9 @@
-"""Grade what nobody would hand in: random bytes, damaged sources, damaged zip files. None may be the grader's fault.
+"""Grade what nobody would hand in: random bytes, damaged sources, damaged zip files, workers that lie. None may be the
+grader's fault.
 
-    python -m tests.fuzz --count 2000 [--seed N] [--start I]
+    python -m tests.fuzz --count 2000 [--seed N] [--start I] [--kind lies]
 
-A case depends on the seed and its number alone: ``--seed N --start I --count 1`` runs one again.
+A case depends on the seed, its number and the kind that is asked for: the same again with ``--count 1`` is one case.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tests.reports import harmful
 
 # What loops for ever does so in half a second too.
 LIMITS = Limits(call_cpu=0.5, again_cpu=0.1, submission_cpu=3.0, wall_factor=4.0)
+KINDS = ["noise", "text", "bytes", "lines", "tokens", "tokens", "folder", "claims", "lies", "zip", "members"]
 ALL = 25  # one in so many is graded as a whole, the others in one criterion
 ODD = [
     "\0",
@@ -51,11 +53,9 @@ WORDS += ["global", "nonlocal", "import", "with", "match", "*", "**", ":=", "...
 class Case:
     """One damaged submission."""
 
-    def __init__(self, seed: int, number: int) -> None:
+    def __init__(self, seed: int, number: int, kind: str = "") -> None:
         self.rng = random.Random(f"{seed}/{number}")
-        self.kind = self.rng.choice(
-            ["noise", "text", "bytes", "lines", "tokens", "tokens", "folder", "claims", "zip", "members"]
-        )
+        self.kind = kind or self.rng.choice(KINDS)
         self.only = None if number % ALL == 0 else self.rng.choice([c.id for c in rubric.load().criteria])
 
     def write(self, folder: Path, sources: list[dict[str, bytes]]) -> Path:
@@ -78,6 +78,12 @@ class Case:
                 operation = rng.choice(list(claims.OPERATIONS))
                 self.only = rng.choice(claims.OPERATIONS[operation])
                 target.write_bytes(sources[-1]["gpt.py"] + claims.lying(operation, rng.randrange(claims.COUNT)))
+            case "lies":
+                self.only = None
+                lie = claims.lying_plausibly(rng.getrandbits(32), rng.randint(1, claims.MOST_LIES))
+                for name, data in sources[-1].items():
+                    (folder / name).write_bytes(data + lie if name == "gpt.py" else data)
+                return folder
             case _:
                 target = folder / "submission.zip"
                 target.write_bytes(self.zipped(files, sources))
@@ -132,7 +138,7 @@ def judged(case: Case, path: Path, zygote: Zygote, rows: rubric.Rubric) -> tuple
     return "graded", [*wrong, *harmful(report)] + ([] if report.gradable else ["not gradable"])
 
 
-def run(count: int, seed: int, start: int = 0, zygote: Zygote | None = None) -> list[str]:
+def run(count: int, seed: int, start: int = 0, zygote: Zygote | None = None, kind: str = "") -> list[str]:
     """The faults found in ``count`` cases, each with the number of its case."""
     rows, faults, ends = rubric.load(), [], Counter[str]()
     paths = bank_file.paths()
@@ -141,7 +147,7 @@ def run(count: int, seed: int, start: int = 0, zygote: Zygote | None = None) -> 
     own = zygote or Zygote(LIMITS)
     try:
         for number in range(start, start + count):
-            case = Case(seed, number)
+            case = Case(seed, number, kind)
             with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
                 end, wrong = judged(case, case.write(Path(folder), sources), own, rows)
             ends[f"{case.kind} {end}"] += 1
@@ -161,9 +167,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1 << 31))
     parser.add_argument("--start", type=int, default=0)
+    parser.add_argument("--kind", choices=sorted(set(KINDS)), default="")
     options = parser.parse_args()
     print(f"--seed {options.seed}", flush=True)
-    faults = run(options.count, options.seed, options.start)
+    faults = run(options.count, options.seed, options.start, kind=options.kind)
     print("\n".join([*faults, f"{len(faults)} faults in {options.count} cases"]))
     sys.exit(bool(faults))
 
