@@ -130,7 +130,7 @@ class Report(_Data):
 
 
 def finite(value: Any) -> Any:
-    """``value`` with NOT_FINITE for each infinite number and NaN in it, at any depth."""
+    """Replace each infinite number and NaN in ``value``, at any depth, by NOT_FINITE."""
     if isinstance(value, dict):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -139,7 +139,7 @@ def finite(value: Any) -> Any:
 
 
 def numbers(values: Iterable[Any]) -> list[float]:
-    """Numbers of evidence to draw: NOT_FINITE, or the null of an older report, becomes infinity."""
+    """Return numbers of evidence to draw: NOT_FINITE, or the null of an older report, becomes infinity."""
     return [value if isinstance(value, (int, float)) else math.inf for value in values]
 
 

@@ -54,7 +54,7 @@ OPTIONS = (
     *(f"-pno:{name}" for name in WITHOUT),
 )
 
-# What an odd answer that no reader has refused can still raise in a check that calculates with it.
+# Exceptions that an odd answer which no reader has refused can still cause in a check that calculates with it.
 OF_ODD = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -314,7 +314,7 @@ def grader_version() -> str:
 
 
 def _where(error: BaseException) -> str:
-    """The file and line of the grader where an exception arose."""
+    """Name the file and line of the grader where an exception arose."""
     *_, frame = traceback.extract_tb(error.__traceback__)
     return f"{Path(frame.filename).name}:{frame.lineno}"
 

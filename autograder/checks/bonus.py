@@ -168,9 +168,9 @@ def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Gen
     before = ladder.logits(model(idx), (ROWS, n.T_max, n.V)).astype(np.float64)
 
     def moved(token: int, name: str, row: Row) -> tuple[np.ndarray, np.ndarray]:
-        """By how much a token's own logit and all others move when its row is negated, relative to the largest.
+        """Measure how far a token's own logit and all others move when its row is negated, relative to the largest.
 
-        Not counted is by how much they all move: logarithms of probabilities are logits but for that.
+        A shift of all of them does not count: it is all that logarithms of probabilities differ by from logits.
         """
         turned = weights[name].copy()
         turned[row] *= -1
@@ -203,7 +203,7 @@ def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Gen
 
 
 def _rows(model: Module, n: Dims, token: int) -> Iterator[tuple[str, Row]]:
-    """Where the vector of a token may be: in a table of its own, or in one that tokens and positions share."""
+    """Yield where the vector of a token may be: in a table of its own, or in one that tokens and positions share."""
     for p in model.parameters:
         for axis, size in enumerate(p.shape):
             if p.grad and size in (n.V, n.V + n.T_max) and p.size == size * n.d:

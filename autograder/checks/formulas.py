@@ -26,12 +26,12 @@ def whole(dims: Dims) -> dict[str, float]:
 
 
 def ask(student: Student, name: str, sizes: dict[str, int]) -> Any:
-    """What a formula of the student's returns, called where no model can be built: it is to be derived on paper."""
+    """Call a formula of the student's where no model can be built: it is to be derived on paper."""
     return student.function(name, *sizes.values(), models=False)
 
 
 def counts(student: Student, sizes: dict[str, int]) -> dict[str, float]:
-    """The numbers that the student's parameter_count returns when it is asked now."""
+    """Return the numbers in what the student's parameter_count returns now."""
     try:
         got = ask(student, "parameter_count", sizes)
     except StudentError:

@@ -75,7 +75,7 @@ def _first(output: Any) -> Any:
 
 
 def number(value: Any) -> float | None:
-    """A number to calculate with, also as an array of one element: finite, and at most LARGEST; else None."""
+    """Read a number to calculate with, also as an array of one element: finite, and at most LARGEST; else None."""
     try:
         found = real(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
     except (OverflowError, TypeError):

@@ -90,7 +90,7 @@ def loaded(
 
 
 def odd(answer: Any) -> bool:
-    """Whether an answer holds an empty array, an opaque value, or a number that is not finite or beyond LARGEST."""
+    """Tell whether an answer holds an empty array, an opaque value, or a number not finite or beyond LARGEST."""
     if isinstance(answer, np.ndarray):
         return not (answer.size and -LARGEST <= answer.min() <= answer.max() <= LARGEST)
     if isinstance(answer, (int, float)):
@@ -101,14 +101,14 @@ def odd(answer: Any) -> bool:
 
 
 def whole(value: Any) -> int:
-    """A count: a whole number from 0 to MOST, neither a bool nor an array."""
+    """Read a count: a whole number from 0 to MOST, neither a bool nor an array."""
     if type(value) is not int or not 0 <= value <= MOST:
         raise ValueError("not a count")
     return value
 
 
 def shape(answer: Any) -> tuple[int, ...]:
-    """The shape of a tensor that may be empty, with no more axes and entries than checks can handle."""
+    """Read the shape of a tensor that may be empty, with no more axes and entries than checks can handle."""
     sizes = tuple(map(whole, answer))
     if len(sizes) > MAX_RANK or math.prod(size or 1 for size in sizes) > MOST:
         raise ValueError("not a shape")
@@ -116,7 +116,7 @@ def shape(answer: Any) -> tuple[int, ...]:
 
 
 def real(value: Any) -> float:
-    """A number, neither a bool nor an array; it may be infinite or NaN."""
+    """Read a number, neither a bool nor an array; it may be infinite or NaN."""
     if type(value) not in (int, float):
         raise TypeError("not a number")
     return float(value)

@@ -183,7 +183,7 @@ class Student:
 
     @property
     def odd(self) -> bool:
-        """Whether an answer of this submission held something that no right one does, such as NaN."""
+        """Whether an answer of this submission has held something that no correct one does, such as NaN."""
         return self._record.odd
 
     @property

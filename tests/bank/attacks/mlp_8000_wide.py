@@ -2,6 +2,7 @@
 # about = "an MLP so wide that each comparison of the oracle takes long, with an activation that is no known mistake"
 # facts = "19"
 # extends = "reference"
+# names = ["mlp_width"]
 # [loses]
 # "mlp.formula" = "failed"
 # "mlp.width" = "failed"
