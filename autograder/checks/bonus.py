@@ -185,19 +185,23 @@ def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Gen
             break
     else:
         raise Failed(
-            "With tie_weights=True, changing one row of the token embedding does not change the logit of that token "
-            "alone.",
+            f"With tie_weights=True, negating the row of token {absent} in the V x d matrix does not change the logit "
+            f"of token {absent} alone.",
             "Are the logits the product of the final LayerNorm's output and that table?",
         )
     present = int(idx[0, 0])
     looked_up = any(moved(present, *place)[1].max() > CLOSE for place in _rows(model, n, present) if place[0] == name)
     if not looked_up and not matching.known(charged, matching.BLIND):
-        raise Failed("With tie_weights=True, the unembedding is not the table in which the tokens are looked up.")
+        raise Failed(
+            f"With tie_weights=True, token {present} is in the input, and negating its row in the unembedding changes "
+            f"no other logit: tokens are looked up in another table."
+        )
     with contextlib.suppress(StudentError):  # a loss that fails costs in its own check
         gradient = model.gradients(idx, targets).get(name)
         if gradient is None or not gradient[row].any():
             raise Failed(
-                "With tie_weights=True, the table gets no gradient from its use as the unembedding.",
+                f"With tie_weights=True, the row of token {absent}, which is not in the input, gets no gradient from "
+                f"its use in the unembedding.",
                 "Is forward given a copy of it?",
             )
 
