@@ -57,7 +57,7 @@ NAN, INF = float("nan"), float("inf")
 
 
 def of_number(value):
-    others = (0, 1, -1, True, 0.5, NAN, -INF, 1e16, 1 << 31, 1 << 63, 10**400, None, "7", [value], np.array(value))
+    others = (0, 0, 1, -1, True, 0.5, NAN, -INF, 1e16, 1 << 31, 1 << 63, 10**400, None, "7", [value], np.array(value))
     return rng.choice([*others, value + 1, value * 2, -value, np.array([value])])
 
 
@@ -85,17 +85,20 @@ def of_dict(value):
     return rng.choice([some, {**value, "extra": 1}, {}, None, list(value.items()), list(value.values()), 7])
 
 
-def changed(value):
-    \"\"\"The answer with one thing in it replaced.\"\"\"
-    if hasattr(value, "detach"):
-        value = value.detach().numpy()
-    inside = rng.random() < 0.7
-    if isinstance(value, dict) and value and inside:
-        key = rng.choice(list(value))
-        return {**value, key: changed(value[key])}
-    if isinstance(value, (list, tuple)) and value and inside:
-        at = rng.randrange(len(value))
-        return type(value)(changed(item) if n == at else item for n, item in enumerate(value))
+def paths(value):
+    \"\"\"The way to each thing in an answer.\"\"\"
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+    below = [(key, *path) for key, item in items for path in paths(item)]
+    return below or [()]
+
+
+def changed(value, path):
+    \"\"\"The answer with what is at the end of a path replaced.\"\"\"
+    if path and isinstance(value, dict):
+        return {**value, path[0]: changed(value[path[0]], path[1:])}
+    if path:
+        return type(value)(changed(item, path[1:]) if n == path[0] else item for n, item in enumerate(value))
+    value = value.detach().numpy() if hasattr(value, "detach") else value
     for kinds, of in (((int, float), of_number), (np.ndarray, of_array), ((list, tuple), of_list), (dict, of_dict)):
         if isinstance(value, kinds):
             return of(value)
@@ -105,9 +108,12 @@ def changed(value):
 def liar(honest):
     def operation(self, *arguments, **named):
         global answered
-        answered += 1
         answer = honest(self, *arguments, **named)
-        return changed(answer) if answered in lies else answer
+        answered += answer is not None
+        if answer is None or answered not in lies:
+            return answer
+        path = rng.choice(paths(answer))
+        return changed(answer, path[: rng.randint(0, 3 * len(path))])  # mostly all the way down
     return operation
 
 
@@ -117,7 +123,7 @@ for thing in gc.get_objects():
             if name.startswith("do_"):
                 setattr(type(thing), name, liar(value))
 """
-MOST_LIES, ANSWERS = 60, 240  # a grading asks each of its two processes about so often
+MOST_LIES, ANSWERS = 60, 140  # about so many answers come from a right submission in one grading
 
 # Which criteria ask for it.
 OPERATIONS = {

@@ -15,7 +15,7 @@ def test_no_damaged_submission_is_an_error_of_the_grader(capsys: pytest.CaptureF
 
 
 def test_no_plausible_lie_is_an_error_of_the_grader(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fuzz.run(count=6, seed=1, kind="lies") == []
+    assert fuzz.run(count=6, seed=5, kind="lies") == []
     assert capsys.readouterr().out == "lies graded: 6\n"
 
 
