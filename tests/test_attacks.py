@@ -60,6 +60,7 @@ class Arena:
     """A grader for attacks: one zygote, renewed where one kills it, and around it what none may read or change."""
 
     def __init__(self, folder: Path) -> None:
+        self.others = descendants(os.getpid())  # processes of other tests
         self.guarded, self.canary = folder / "guarded", f"CANARY{secrets.token_hex(16)}"
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.listener.setblocking(False)
@@ -86,8 +87,9 @@ class Arena:
         self.zygote.oracle()
 
     def own(self) -> set[int]:
-        """The grader's own processes, which outlive a submission."""
-        return {self.zygote.pid, self.zygote.oracle().pid} if self.zygote._process.poll() is None else set()
+        """The processes that outlive a submission: the grader's own, and those of other tests."""
+        own = {self.zygote.pid, self.zygote.oracle().pid} if self.zygote._process.poll() is None else set()
+        return self.others | own
 
     def state(self) -> State:
         """What must be as it was: each file with its size, time of change, mode and number of names, each folder with

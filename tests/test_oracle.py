@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -110,43 +111,47 @@ def asked(zygote: Zygote) -> Oracle:
     return Oracle(zygote)
 
 
+def attention_weights(model: Any, dtype: type[np.floating[Any]] = np.float64) -> dict[str, np.ndarray]:
+    """Of the model's first block, by the oracle's names."""
+    names = ("q", "k", "v", "o", "o.bias")
+    return {name: translated(model)[f"0.{name}"].numpy().astype(dtype) for name in names}
+
+
 def test_the_oracle_answers_through_the_wire_in_the_precision_of_the_weights(
     reference: ModuleType, asked: Oracle
 ) -> None:
     dims = ASSIGNMENT.small
     model = filled(reference, dims)
-    idx = tokens(dims, dims.T_max)
+    x = torch.randn(2, dims.T_max, dims.d, dtype=torch.float64)
     for dtype in (np.float64, np.float32):
-        weights = {name: value.numpy().astype(dtype) for name, value in translated(model).items()}
-        got = asked.logits(weights, idx.numpy())
+        got = asked.attention(attention_weights(model, dtype), x.numpy().astype(dtype))
         assert got.dtype == dtype
         with torch.no_grad():
-            assert np.abs(got - model(idx).numpy()).max() < (1e-12 if dtype is np.float64 else 1e-4)
+            right = model.blocks[0].attn(x).numpy()
+        assert np.abs(got - right).max() < (1e-12 if dtype is np.float64 else 1e-4)
 
 
 def test_a_failing_oracle_is_the_graders_fault_and_answers_again(reference: ModuleType, asked: Oracle) -> None:
-    dims = ASSIGNMENT.small
-    with pytest.raises(SandboxError, match="logits"):
-        asked.logits({}, np.zeros((1, 1), np.int64))
-    weights = {name: value.numpy() for name, value in translated(filled(reference, dims)).items()}
-    assert asked.logits(weights, np.zeros((1, 2), np.int64)).shape == (1, 2, dims.V)
+    x = np.zeros((1, 2, ASSIGNMENT.small.d))
+    with pytest.raises(SandboxError, match="attention"):
+        asked.attention({}, x)
+    assert asked.attention(attention_weights(filled(reference, ASSIGNMENT.small)), x).shape == x.shape
 
 
 def test_one_oracle_serves_all_submissions_and_another_takes_the_place_of_a_dead_one(
     reference: ModuleType, zygote: Zygote
 ) -> None:
     one, next_one = Oracle(zygote), Oracle(zygote)
-    weights = {name: value.numpy() for name, value in translated(filled(reference, ASSIGNMENT.small)).items()}
-    idx = np.zeros((1, 2), np.int64)
+    weights, x = attention_weights(filled(reference, ASSIGNMENT.small)), np.zeros((1, 2, ASSIGNMENT.small.d))
     kept = zygote.oracle().pid
-    assert np.array_equal(one.logits(weights, idx), next_one.logits(weights, idx))
+    assert np.array_equal(one.attention(weights, x), next_one.attention(weights, x))
     assert zygote.oracle().pid == kept
     assert one.cpu > 0
     assert next_one.cpu < zygote.oracle().cpu  # its own questions alone
     os.kill(kept, signal.SIGKILL)
     with pytest.raises(SandboxError, match="SIGKILL"):
-        one.logits(weights, idx)
-    assert next_one.logits(weights, idx).shape == (1, 2, ASSIGNMENT.small.V)
+        one.attention(weights, x)
+    assert next_one.attention(weights, x).shape == x.shape
     assert zygote.oracle().pid != kept
 
 

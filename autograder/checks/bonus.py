@@ -197,8 +197,9 @@ def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Gen
             f"no other logit: tokens are looked up in another table."
         )
     with contextlib.suppress(StudentError):  # a loss that fails costs in its own check
-        gradient = model.gradients(idx, targets).get(name)
-        if gradient is None or not gradient[row].any():
+        gradients = model.gradients(idx, targets)
+        reached = any(gradient.any() for gradient in gradients.values())  # else the loss is detached: that costs there
+        if reached and (name not in gradients or not gradients[name][row].any()):
             raise Failed(
                 f"With tie_weights=True, the row of token {absent}, which is not in the input, gets no gradient from "
                 f"its use in the unembedding.",

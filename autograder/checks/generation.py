@@ -64,12 +64,12 @@ def set_weights(
     n = sizes(assignment)
 
     def set_weights(weights: dict[str, np.ndarray]) -> Forward:
-        complete = model.pull() | weights
         model.push(weights)
-        if known := whole.forward(model, n, complete, rng):
+        known = whole.forward(model, n, model.pull() | weights, rng) if whole.layout else None
+        if known:
             return lambda context: softmax(known(context))
         replica = student.witness.build("GPT", n.arguments())
-        replica.push(complete)
+        replica.push(weights)
         plain = partial(probabilities, replica, n)
         if is_steady(replica, n, rng):
             return plain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,7 +107,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"code": quoted, "points": "{:g}".format, "number": "{:,}".format, "plain": plain}
-    made.filters["loss"] = lambda loss: f"{numbers([loss])[0]:.3f}"
+    made.filters["loss"] = lambda loss: f"{value:.3f}" if math.isfinite(value := numbers([loss])[0]) else "not finite"
     made.globals |= {"marks": MARKS, "status": STATUS, "picture": pictures, "style": _style()}
     return made
 

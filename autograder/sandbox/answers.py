@@ -19,6 +19,7 @@ Answer = TypeVar("Answer")
 Place = tuple[str, int, tuple[str, ...]]  # of a definition: file or cell, line, functions that are stubs
 PLACE, QUOTED = 40, 80  # characters of what a cell is called, and of a line that is quoted
 MOST = 1 << 31  # entries of a tensor, and any count: far more than a process may hold, and safe to multiply
+MOST_LINES = 10**7
 LARGEST = 1e15  # of a number: up to here float64 has every integer
 
 
@@ -80,12 +81,14 @@ def loaded(
 ) -> tuple[dict[str, Place], list[tuple[tuple[str, ...], Remote]], LeftOut | None]:
     """A file that was executed: what it defines, what did not go through (and defines what), what was left out."""
     defined = {
-        str(name): (clean(str(place), PLACE), whole(line), tuple(map(str, stubs)))
+        str(name): (clean(str(place), PLACE), line_number(line), tuple(map(str, stubs)))
         for name, (place, line, stubs) in answer["defined"].items()
     }
     troubles = [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
     count, first = answer["left_out"]
-    left = [LeftOut(whole(count), clean(str(p), PLACE), whole(line), clean(str(t), QUOTED)) for p, line, t in first]
+    left = [
+        LeftOut(whole(count), clean(str(p), PLACE), line_number(line), clean(str(t), QUOTED)) for p, line, t in first
+    ]
     return defined, troubles, left[0] if left else None
 
 
@@ -105,6 +108,11 @@ def whole(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MOST:
         raise ValueError("not a count")
     return value
+
+
+def line_number(value: Any) -> int:
+    """Read the number of a line; 0 if no file has so many lines."""
+    return value if type(value) is int and 0 <= value <= MOST_LINES else 0
 
 
 def shape(answer: Any) -> tuple[int, ...]:
