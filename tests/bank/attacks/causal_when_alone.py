@@ -4,6 +4,7 @@
 # extends = "reference"
 # [loses]
 # "causality.full_model" = "failed"
+# "model.composition" = "failed"
 # ///
 
 

@@ -4,6 +4,8 @@
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
+# "attention.simplex" = "failed"
+# "attention.causal" = "failed"
 # ///
 
 

@@ -23,6 +23,8 @@
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
 # ///
 
 
