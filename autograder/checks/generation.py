@@ -32,6 +32,8 @@ from autograder.sandbox.student import Student
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
 UNLIKELY = math.log(1e9)
+PAST = 8  # new tokens after a prompt of T_max - 1
+OTHERS = 64  # different prompts: that each gets its likeliest token is then no chance
 ROWS = 8  # many rows and few steps: a step costs the same for all of them
 DRAWS = 4096  # with two seeds: a temperature of 0.9 then shows
 SPREADS, LIKELIEST = (2.0, 1.0, 0.3), 0.7  # of the logits, the first at which no token is nearly certain
@@ -93,7 +95,7 @@ def forward(
 def test_contract(
     student: Student, assignment: Assignment, model: Module, forward: Forward, rng: np.random.Generator, notes: Notes
 ) -> None:
-    n = assignment.small
+    n = sizes(assignment)
     prompt = rng.integers(0, n.V, (ROWS, 5))
     same = generate(student, model, prompt, 0, n)
     if not np.array_equal(same, prompt):
@@ -108,9 +110,9 @@ def test_contract(
 def test_crop(
     student: Student, assignment: Assignment, model: Module, forward: Forward, rng: np.random.Generator, notes: Notes
 ) -> None:
-    n = assignment.small
+    n = sizes(assignment)
     prompt = rng.integers(0, n.V, (ROWS, n.T_max - 1))
-    tokens = generate(student, model, prompt, n.T_max + 2, n)
+    tokens = generate(student, model, prompt, PAST, n)
     judge(forward, n, tokens, prompt.shape[1], f"past T_max={n.T_max}")
     notes.say(f"Past T_max={n.T_max} each new token follows from the last {n.T_max} tokens.")
 
@@ -118,7 +120,7 @@ def test_crop(
 def test_long_prompt(
     student: Student, assignment: Assignment, model: Module, forward: Forward, rng: np.random.Generator
 ) -> None:
-    n = assignment.small
+    n = sizes(assignment)
     prompt = rng.integers(0, n.V, (ROWS, n.T_max + 7))
     tokens = generate(student, model, prompt, 8, n)
     judge(forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]}, with T_max={n.T_max}")
@@ -133,7 +135,7 @@ def test_sampling(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    n = assignment.small
+    n = sizes(assignment)
     # Of some prompts, the one after which the last position predicts something else than the first.
     prompts = rng.integers(0, n.V, (16, 2))
     for spread in SPREADS:
@@ -171,6 +173,14 @@ def test_sampling(
             "" if flat else "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
             flat,
         )
+    prompts = rng.integers(0, n.V, (OTHERS, 2))
+    places = forward(prompts)[:, -1]
+    likeliest = generate(student, model, prompts, 1, n)[:, -1] == places.argmax(-1)
+    if likeliest.all() and float(np.log(places.max(-1)).sum()) < -UNLIKELY:
+        raise Failed(
+            f"After {OTHERS} different prompts the new token is the likeliest one each time.",
+            causes=[mistakes.named("generate_argmax")],
+        )
     if fixed:
         raise Failed(
             f"{rows} draws came out the same under 2 seeds of torch's generator.",
@@ -189,8 +199,8 @@ def is_steady(model: Module, n: Dims, rng: np.random.Generator) -> bool:
 
 
 def sizes(assignment: Assignment) -> Dims:
-    """One block is enough to sample from; four heads, since three are as many as there are roles."""
-    return replace(assignment.small, H=4, L=1)
+    """The course's T_max, since code may crop to a number; one block, and not as many heads as there are roles."""
+    return replace(assignment.small, T_max=assignment.course.T_max, H=4, L=1)
 
 
 def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: Dims, seed: int = 0) -> np.ndarray:

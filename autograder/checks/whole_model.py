@@ -25,6 +25,7 @@ from autograder.sandbox.module import Module
 from autograder.sandbox.student import Student
 
 CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
+BATCHES = (2, 20)  # rows of the short case
 SHORT = 9  # positions, enough to see that a known model is the one at hand
 UNUSED = "Does forward apply every block, at every size?"
 ARGUMENTS = "Which sizes do Block and GPT pass on, and is any of them fixed?"
@@ -138,9 +139,10 @@ def compare(
         return unknown
     parts = {component: _part(judged[component]) for component in ("attention", "mlp", "block")}
     expected = _deducted(judged["model"].names)
-    # One B and T are drawn, so that a model cannot know at which sizes it is compared; the others are short, so that a
-    # mistake is searched for quickly, and as long as can be.
-    shapes = [(2, min(SHORT, n.T_max)), (int(rng.integers(2, 5)), int(rng.integers(n.T_max // 8 + 1, n.T_max)))]
+    # B and one T are drawn, so that a model cannot know at which sizes it is compared; one is short, so that a mistake
+    # is searched for quickly, and one as long as can be.
+    batches = int(rng.integers(*BATCHES)), int(rng.integers(2, 5))
+    shapes = [(batches[0], min(SHORT, n.T_max)), (batches[1], int(rng.integers(n.T_max // 8 + 1, n.T_max)))]
     tokens = [rng.integers(0, n.V, shape) for shape in (*shapes, (2, n.T_max))]
     try:
         model = student.shared("GPT", n.arguments())
