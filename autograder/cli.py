@@ -1,5 +1,5 @@
 """The commands. Exit status: 0 graded, 1 below --fail-under, 2 bad input or usage, 3 the grader itself failed, or
-refused to grade where student code is not kept in.
+refused to grade in a weakened sandbox.
 """
 
 from __future__ import annotations
@@ -26,30 +26,32 @@ def _commands() -> None:
 @app.command()
 def grade(
     path: Annotated[
-        Path, typer.Argument(help="gpt.py or a notebook, or a folder or zip that holds one", show_default=False)
+        Path, typer.Argument(help="gpt.py or a notebook, or a folder or zip file with one", show_default=False)
     ],
     json: Annotated[
-        Path | None, typer.Option(help="write the report to this file, and what the untrained model writes beside it")
+        Path | None, typer.Option(help="write the report to this file, with the untrained model's sample next to it")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="write the report to this file as a page with pictures")] = None,
+    html: Annotated[Path | None, typer.Option(help="write the report to this file as a web page with pictures")] = None,
     seed: Annotated[
-        int | None, typer.Option(help="draw the hidden inputs from this number; --official mixes a new secret in")
+        int | None, typer.Option(help="derive the hidden inputs from this number; --official mixes in a new secret")
     ] = None,
-    secret_file: Annotated[Path | None, typer.Option(help="draw them from the secret in this file")] = None,
-    only: Annotated[str | None, typer.Option(help="one criterion alone, such as causality")] = None,
+    secret_file: Annotated[
+        Path | None, typer.Option(help="derive the hidden inputs from the secret in this file")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help="grade one criterion only, such as causality")] = None,
     history: Annotated[
-        Path | None, typer.Option(help="remember the points in this folder, and say what changed since the last run")
+        Path | None, typer.Option(help="keep points in this folder, and report what changed since the last run")
     ] = None,
-    fail_under: Annotated[float | None, typer.Option(help="exit with 1 below this score")] = None,
+    fail_under: Annotated[float | None, typer.Option(help="exit with status 1 below this score")] = None,
     official: Annotated[
-        bool, typer.Option("--official", help="for grades that count: refuse where student code is not kept in")
+        bool, typer.Option("--official", help="refuse to grade unless the sandbox is fully enforced")
     ] = False,
     accept: Annotated[
-        bool, typer.Option("--accept-weaker-sandbox", help="with --official: grade all the same, and report it")
+        bool, typer.Option("--accept-weaker-sandbox", help="with --official: grade in a weaker sandbox, and report it")
     ] = False,
 ) -> None:
     """Grade one submission and print the report."""
-    # torch takes longest to load: begin with it, and import the rest meanwhile.
+    # torch takes longest to load, so start it first and import the rest meanwhile.
     from autograder.sandbox.process import Zygote
 
     with Zygote() as zygote:
@@ -62,13 +64,13 @@ def grade(
             raise BadInput(str(error)) from None
         rows = rubric.load()
         if accept and not official:
-            raise BadInput("--accept-weaker-sandbox goes with --official; without that nothing is refused")
+            raise BadInput("--accept-weaker-sandbox needs --official; without it nothing is refused")
         names = [criterion.id for criterion in rows.criteria]
         if only is not None and only not in names:
-            raise BadInput(f"--only {only}: no such criterion; there are {', '.join(names)}")
+            raise BadInput(f"--only {only}: no such criterion; choose from {', '.join(names)}")
         if seed is not None and secret_file is not None:
-            raise BadInput("--seed and --secret-file: both say what the hidden inputs are drawn from; give one")
-        # Read before anything of the submission runs.
+            raise BadInput("--seed and --secret-file both set the hidden inputs; give only one")
+        # Read before any student code runs.
         secret = secrets.PUBLIC if seed is None else str(seed).encode()
         if secret_file is not None:
             secret = _secret(secret_file)
@@ -76,9 +78,9 @@ def grade(
             secret = secrets.mix(secrets.draw(), seed)
         for option, file in (("--json", json), ("--html", html)):
             if file is not None and file.is_dir():
-                raise BadInput(f"{option} {file}: a folder; name a file in it")
+                raise BadInput(f"{option} {file}: this is a folder; name a file in it")
             if file is not None and not file.absolute().parent.is_dir():
-                raise BadInput(f"{option} {file}: there is no folder {file.absolute().parent}; make it first")
+                raise BadInput(f"{option} {file}: create the folder {file.absolute().parent} first")
 
         from rich.console import Console
 
@@ -116,7 +118,7 @@ def grade(
         from autograder import progress
 
         changed = progress.since(progress.last(history, path), report)
-        if only is None:  # first: who reads with `less` or `head` may stop the printing
+        if only is None:  # before printing, which `less` or `head` may cut short
             progress.remember(history, path, report)
     terminal.show(report, Console(highlight=False))
     if changed:
@@ -129,62 +131,62 @@ def grade(
 
 @app.command()
 def submit(
-    path: Annotated[Path, typer.Argument(help="the folder with the work")] = Path("student"),
+    path: Annotated[Path, typer.Argument(help="the folder with your work")] = Path("student"),
     out: Annotated[Path, typer.Option(help="the zip file to write")] = Path("submission.zip"),
-    history: Annotated[Path | None, typer.Option(help="where grade --history keeps the points")] = None,
+    history: Annotated[Path | None, typer.Option(help="the folder given to grade --history")] = None,
 ) -> None:
-    """Make the zip file to hand in, and say what is in it."""
+    """Pack the zip file to hand in, and list its contents."""
     from autograder import handin
 
     made = handin.pack(path, out, history)
-    print(f"{out}, to be uploaded:")
+    print(f"{out}, ready to upload:")
     for name, data in made.files.items():
         print(f"  {name:14} {len(data) / 1024:6.1f} kB")
     for name in made.left_out:
-        print(f"  {name:14} left out: it is as it was given out")
+        print(f"  {name:14} left out: unchanged")
     print("\n".join(made.lines))
 
 
 @app.command()
 def lms(
-    platform: Annotated[str, typer.Argument(help="whose layout to grade in: gradescope, prairielearn, junit")],
-    root: Annotated[Path | None, typer.Option(help="the platform's folder, where it is not the usual one")] = None,
-    submission: Annotated[Path | None, typer.Option(help="what is handed in, where it lies elsewhere")] = None,
-    out: Annotated[Path | None, typer.Option(help="the platform's result file, where it goes elsewhere")] = None,
+    platform: Annotated[str, typer.Argument(help="gradescope, prairielearn or junit")],
+    root: Annotated[Path | None, typer.Option(help="the platform's folder, if not the default")] = None,
+    submission: Annotated[Path | None, typer.Option(help="the submission, if not at its default path")] = None,
+    out: Annotated[Path | None, typer.Option(help="the result file, if not at its default path")] = None,
 ) -> None:
-    """Grade in the layout of a platform and write the file that it reads."""
+    """Grade on a platform and write the result file it reads."""
     from autograder.lms import _run, names
 
     if platform not in names():
-        raise BadInput(f"lms {platform}: no such platform; there are {', '.join(names())}")
+        raise BadInput(f"lms {platform}: no such platform; choose from {', '.join(names())}")
     raise SystemExit(_run.run(platform, root, submission, out))
 
 
 @app.command()
 def package(
-    platform: Annotated[str, typer.Argument(help="student, or where it is to be uploaded: gradescope, prairielearn")],
+    platform: Annotated[str, typer.Argument(help="student, or a platform: gradescope, prairielearn")],
     out: Annotated[Path, typer.Option(help="the zip file to write")],
     secret_file: Annotated[
-        Path | None, typer.Option(help="the secret of an earlier package, to draw the same hidden inputs again")
+        Path | None, typer.Option(help="an earlier package's secret, to reuse its hidden inputs")
     ] = None,
-    image: Annotated[str, typer.Option(help="the image that PrairieLearn is to pull")] = "gpt-assembly:prairielearn",
+    image: Annotated[str, typer.Option(help="the image for PrairieLearn to pull")] = "gpt-assembly:prairielearn",
 ) -> None:
-    """Make what an instructor uploads to a platform, with a new secret in it, or what students get, without one."""
+    """Make the package to upload to a platform, with a new secret, or the one for students, without a secret."""
     from autograder import rubric
     from autograder.lms import _pack, get, names
 
     makers = {name: make for name in names() if (make := getattr(get(name), "package", None))}
     if platform not in ("student", *makers):
-        raise BadInput(f"package {platform}: nothing to upload there; there are student, {', '.join(makers)}")
+        raise BadInput(f"package {platform}: no such package; choose from student, {', '.join(makers)}")
     if not out.absolute().parent.is_dir():
-        raise BadInput(f"--out {out}: there is no folder {out.absolute().parent}; make it first")
+        raise BadInput(f"--out {out}: create the folder {out.absolute().parent} first")
     secret = _secret(secret_file) + b"\n" if secret_file is not None else _pack.new_secret()
-    rubric.load()  # a mistake in it is to be found here, and not by the platform or the students
+    rubric.load()  # an error in the rubric must surface here, before the platform or students see it
     data = _pack.zipped(_pack.student() if platform == "student" else makers[platform](secret, image))
     write_whole(out, data, private=platform != "student")
-    inside = "The secret of the hidden inputs is in it: keep it to staff."
+    inside = "It contains the secret for the hidden inputs: keep it among staff."
     if platform == "student":
-        inside = "The assignment and the grader, to be handed out; no solution and no secret is in it."
+        inside = "The assignment and the grader, without solution or secret."
     print(f"{out}: {len(data) / 1024:.0f} kB, for {platform}. {inside}")
 
 
@@ -201,15 +203,13 @@ def schema() -> None:
 def _secret(path: Path) -> bytes:
     from autograder.secret import read
 
-    return read(path, f"--secret-file {path}", "make the package again")
+    return read(path, f"--secret-file {path}", "make a new package")
 
 
 def main() -> None:
-    """Run a command; whatever goes wrong is one line on stderr and an exit status."""
-    if sys.platform == "win32":  # there is no fork, on which the grader rests
-        sys.exit(
-            _stop(2, "Windows alone cannot run this, but the Linux in it can: wsl --install, then all as on Linux")
-        )
+    """Run a command, and turn any error into one line on stderr and an exit status."""
+    if sys.platform == "win32":  # the grader needs fork
+        sys.exit(_stop(2, "the grader needs Linux: run wsl --install once, then follow the Linux steps"))
     try:
         status = app(standalone_mode=False) or 0
     except BadInput as error:
@@ -221,14 +221,14 @@ def main() -> None:
     except Exception as error:
         from autograder.sandbox.process import SandboxError
 
-        # Errors of usage come from typer, or from click under it; only they can say themselves in a line.
+        # Usage errors come from typer or click; only they have format_message.
         if hasattr(error, "format_message"):
-            status = _stop(2, f"{error.format_message()} (--help lists what there is)")
+            status = _stop(2, f"{error.format_message()} (see --help)")
         elif os.environ.get("AUTOGRADER_DEBUG"):
             raise
         else:
             what = str(error) if isinstance(error, SandboxError) else f"{type(error).__name__}: {error}"
-            status = _stop(3, f"the grader failed: {what} (AUTOGRADER_DEBUG=1 shows where)")
+            status = _stop(3, f"the grader failed: {what} (AUTOGRADER_DEBUG=1 shows the traceback)")
     sys.exit(status)
 
 

@@ -62,7 +62,7 @@ def test_a_term_in_commands(course: Course, tmp_path: Path) -> None:
         (("compare",), "only 1 finished run"),
         (("compare", "1", "7"), "run 7: not there"),
         (("rescore",), "has not changed"),
-        (("export", "excel", "--to", "x"), "export excel: no such format; there are csv, canvas"),
+        (("export", "excel", "--to", "x"), "export excel: no such format; choose from csv, canvas"),
         (("export", "canvas", "--to", "x"), "--sheet is missing"),
         (("rescore", "--rubric", "nowhere.toml"), r"nowhere\.toml"),
     ],

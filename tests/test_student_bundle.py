@@ -100,9 +100,9 @@ def test_in_the_bundle_make_grades_as_the_project_does_and_says_what_changed(
     assert last.startswith(f"+{here.score:g} since the last run: attention +")
 
     said = make(bundle, "submit").splitlines()
-    assert said[0] == "submission.zip, to be uploaded:"
+    assert said[0] == "submission.zip, ready to upload:"
     assert [line.split()[0] for line in said[1:6]] == ["gpt.py", "paper.py", "head.py", "answers.md", "step-05.ipynb"]
-    assert said[5].endswith("left out: it is as it was given out")
+    assert said[5].endswith("left out: unchanged")
     assert said[6] == "Still to be done: 5 written answers are empty."
     assert said[7] == f"In the last run this code had {here.score:g} of 100 points."
     assert said[8].startswith("Still to be written: parameter_count, ")

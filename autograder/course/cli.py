@@ -1,4 +1,4 @@
-"""The commands for a course: regrade, override, compare, rescore, export, forget. Each imports what it needs."""
+"""The course commands: regrade, override, compare, rescore, export, forget. Each imports only what it needs."""
 
 from __future__ import annotations
 
@@ -15,45 +15,41 @@ if TYPE_CHECKING:
 
 course = typer.Typer()
 
-Out = Annotated[Path, typer.Option(help="the folder of the gradebook and the reports", show_default=False)]
+Out = Annotated[Path, typer.Option(help="the gradebook folder, with the reports", show_default=False)]
 Anonymous = Annotated[
     bool | None,
-    typer.Option(
-        "--anonymous/--names", help="hide the names in everything that is read; remembered", show_default=False
-    ),
+    typer.Option("--anonymous/--names", help="replace names by aliases in all output, from now on", show_default=False),
 ]
-Note = Annotated[str, typer.Option(help="why, for the record", show_default=False)]
-RubricFile = Annotated[Path | None, typer.Option(help="another rubric than the package's", show_default=False)]
-AllowLower = Annotated[bool, typer.Option(help="let scores fall that were exported")]
+Note = Annotated[str, typer.Option(help="the reason, for the record", show_default=False)]
+RubricFile = Annotated[Path | None, typer.Option(help="a rubric other than the package's", show_default=False)]
+AllowLower = Annotated[bool, typer.Option(help="allow exported scores to fall")]
 
 
 @course.command()
 def regrade(
-    paths: Annotated[
-        list[Path], typer.Argument(help="a folder of submissions or a platform's export", show_default=False)
-    ],
+    paths: Annotated[list[Path], typer.Argument(help="folders of submissions or platform exports", show_default=False)],
     out: Out,
-    workers: Annotated[int, typer.Option(help="graders at the same time; 0: one for each core", min=0)] = 0,
+    workers: Annotated[int, typer.Option(help="parallel graders; 0: one per core", min=0)] = 0,
     scheduler: Annotated[str | None, typer.Option(help="grade on the Dask cluster at this address")] = None,
-    roster: Annotated[Path | None, typer.Option(help="a CSV file that says who belongs to the course")] = None,
-    attempts: Annotated[str, typer.Option(help="latest, or all")] = "latest",
-    assignment: Annotated[str | None, typer.Option(help="which one, in nbgrader's submitted/")] = None,
+    roster: Annotated[Path | None, typer.Option(help="a CSV file of the students in the course")] = None,
+    attempts: Annotated[str, typer.Option(help="attempts to grade: latest or all")] = "latest",
+    assignment: Annotated[str | None, typer.Option(help="the assignment's name in nbgrader's submitted/")] = None,
     seed: Annotated[
-        int | None, typer.Option(help="draw other hidden inputs, from this number and the gradebook's secret")
+        int | None, typer.Option(help="derive different hidden inputs from this number and the gradebook's secret")
     ] = None,
     rubric: RubricFile = None,
     note: Note = "",
     anonymous: Anonymous = None,
     allow_lower: AllowLower = False,
     accept: Annotated[
-        bool, typer.Option("--accept-weaker-sandbox", help="grade where student code is not kept in, and report it")
+        bool, typer.Option("--accept-weaker-sandbox", help="grade in a weaker sandbox, and report it")
     ] = False,
 ) -> None:
-    """Grade many submissions; again, only what is missing or has changed."""
+    """Grade all submissions; a repeated call grades only new or changed ones."""
     from autograder.course import actions
 
     if attempts not in ("latest", "all"):
-        raise BadInput(f"--attempts {attempts}: latest or all")
+        raise BadInput(f"--attempts {attempts}: use latest or all")
     with actions.opened(out, anonymous, create=True) as book, actions.alone(book):
         status = actions.regrade(
             book,
@@ -77,18 +73,18 @@ def regrade(
 def override(
     student: Annotated[str, typer.Argument(help="a name, number, e-mail address or alias", show_default=False)],
     check: Annotated[str, typer.Argument(help="a check, written.N for a written answer, or total", show_default=False)],
-    points: Annotated[float | None, typer.Argument(help="the points it gets", show_default=False)] = None,
+    points: Annotated[float | None, typer.Argument(help="the points to set", show_default=False)] = None,
     *,
-    reason: Annotated[str, typer.Option(help="why; the student reads it", show_default=False)],
+    reason: Annotated[str, typer.Option(help="the reason shown to the student", show_default=False)],
     out: Out,
-    take_back: Annotated[bool, typer.Option(help="let what was graded hold again")] = False,
+    take_back: Annotated[bool, typer.Option(help="restore the automatic score")] = False,
     anonymous: Anonymous = None,
 ) -> None:
-    """Set points by hand. They hold for every later run, until they are set anew or taken back."""
+    """Set points by hand, for this and every later run, until changed or removed."""
     from autograder.course import actions, scores
 
     if (points is None) != take_back:
-        raise BadInput("override: either POINTS or --take-back")
+        raise BadInput("override: give either POINTS or --take-back")
     with actions.opened(out, anonymous) as book:
         found = book.named(student)
         before = actions.standing(book, found)
@@ -101,14 +97,14 @@ def override(
 @course.command()
 def compare(
     old: Annotated[
-        int | None, typer.Argument(help="a run; without, the one before the last", show_default=False)
+        int | None, typer.Argument(help="the earlier run (default: the last but one)", show_default=False)
     ] = None,
-    new: Annotated[int | None, typer.Argument(help="a later run; without, the last", show_default=False)] = None,
+    new: Annotated[int | None, typer.Argument(help="the later run (default: the last)", show_default=False)] = None,
     *,
     out: Out,
     anonymous: Anonymous = None,
 ) -> None:
-    """Say per student and check what changed between two runs, and what caused it."""
+    """Show what changed between two runs, per student and check, and why."""
     from autograder.course import actions
 
     with actions.opened(out, anonymous) as book:
@@ -123,7 +119,7 @@ def rescore(
     anonymous: Anonymous = None,
     allow_lower: AllowLower = False,
 ) -> None:
-    """Apply a changed rubric to the stored verdicts; nothing is graded."""
+    """Apply a changed rubric to the stored verdicts, without grading again."""
     from autograder.course import actions
     from autograder.course.rescore import rescore
 
@@ -136,21 +132,21 @@ def export(
     form: Annotated[str, typer.Argument(metavar="FORMAT", help="csv, canvas, moodle or nbgrader", show_default=False)],
     to: Annotated[Path, typer.Option(help="the file to write", show_default=False)],
     out: Out,
-    sheet: Annotated[Path | None, typer.Option(help="the gradebook as downloaded from Canvas or Moodle")] = None,
-    column: Annotated[str | None, typer.Option(help="the column to fill, where there are several")] = None,
-    scale: Annotated[bool, typer.Option(help="scale to the points that the platform gives")] = False,
+    sheet: Annotated[Path | None, typer.Option(help="the gradebook downloaded from Canvas or Moodle")] = None,
+    column: Annotated[str | None, typer.Option(help="the column to fill, if several match")] = None,
+    scale: Annotated[bool, typer.Option(help="scale to the platform's maximum points")] = False,
     anonymous: Anonymous = None,
 ) -> None:
-    """Write the scores for a learning platform. Who has no grade gets none there either."""
+    """Export the scores for a learning platform. Students without a grade are left blank."""
     from autograder.course import actions
     from autograder.course.export import FORMATS
     from autograder.course.export import export as write
 
     if form not in FORMATS:
-        raise BadInput(f"export {form}: no such format; there are {', '.join(FORMATS)}")
+        raise BadInput(f"export {form}: no such format; choose from {', '.join(FORMATS)}")
     with actions.opened(out, anonymous) as book:
         if book.anonymous and form != "csv":
-            raise BadInput(f"{form}: platforms need names, and they are hidden here; --names shows them")
+            raise BadInput(f"{form}: this format needs names, which are hidden; --names shows them")
         filled = write(book, form, to, sheet, column, scale, book.anonymous)
         actions.say(f"{to}: {len(filled.scores)} scores.")
         actions.tell("without a score", filled.without)
@@ -161,25 +157,25 @@ def export(
 def forget(
     student: Annotated[str, typer.Argument(help="a name, number, e-mail address or alias", show_default=False)],
     out: Out,
-    yes: Annotated[bool, typer.Option("--yes", help="do not ask")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="delete without asking")] = False,
 ) -> None:
-    """Delete everything kept about a student: names, sources, verdicts, reports, overrides."""
+    """Delete everything stored about a student: names, sources, verdicts, reports, overrides."""
     from autograder.course import actions
     from autograder.course.forget import forget
 
     with actions.opened(out, None) as book, actions.alone(book):
         found = book.named(student)
         if not yes:
-            typer.confirm(f"Delete all that is kept about {found['name']}? It cannot be undone.", abort=True)
+            typer.confirm(f"Delete everything stored about {found['name']}? This can't be undone.", abort=True)
         kept = forget(book, found)
-        actions.say("Deleted. Exports written earlier, and the archive it came from, are not touched: delete them too.")
+        actions.say("Deleted. Earlier exports and the downloaded archive are not touched: delete them yourself.")
         if kept:
-            actions.say(f"Its sources are kept, since {kept} others handed in the same.")
+            actions.say(f"The sources are kept, since {kept} others submitted the same code.")
         actions.pages(book)
 
 
 def _cores() -> int:
-    """How many this process may use."""
+    """Count the CPU cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
