@@ -1,6 +1,6 @@
-# The commands of this project: `make` lists them. Those for students stand in bundle/Makefile.
+# The commands for staff; those for students are in bundle/Makefile. `make` lists both.
 #
-#   BASE_IMAGE=NAME    what images stand on; TARGET=grader, prairielearn or gradescope is what for
+#   BASE_IMAGE=NAME    the base image; TARGET=grader, prairielearn or gradescope selects the image to build
 
 include bundle/Makefile
 
@@ -13,7 +13,7 @@ test: ## run the package's own tests
 	@sh requirements/setup.sh dev
 	@.venv/bin/python -m pytest -n auto --dist worksteal $(ARGS)
 
-bench: ## measure what grading costs, against the budget: make bench [ARGS="--quick --only single"]
+bench: ## measure grading time against the budget: make bench [ARGS="--quick --only single"]
 	@sh requirements/setup.sh dev
 	@.venv/bin/python -m tests.bench $(ARGS)
 
@@ -23,42 +23,42 @@ lint: ## check style and types
 	@.venv/bin/python -m ruff format --check
 	@.venv/bin/python -m mypy
 
-derive: ## make student/ from reference/
+derive: ## generate student/ from reference/
 	@sh requirements/setup.sh course
 	@.venv/bin/python -m reference.derive
 
-derive-check: ## fail if student/ is not what reference/ gives
+derive-check: ## fail if student/ does not match reference/
 	@sh requirements/setup.sh course
 	@.venv/bin/python -m reference.derive --check
 
-lock: ## pin the newest fitting versions: make lock [ARGS=--upgrade]
+lock: ## pin the newest compatible versions: make lock [ARGS=--upgrade]
 	@sh requirements/setup.sh
 	@sh requirements/lock.sh $(ARGS)
 
-student-bundle: ## make build/student.zip, to be handed out: the assignment and the grader, without solutions
+student-bundle: ## make build/student.zip for students: the assignment and the grader, without the solution
 	@sh requirements/setup.sh
 	@mkdir -p build
 	@.venv/bin/python -m autograder package student --out build/student.zip
 
-nbgrader-course: ## make a folder in which nbgrader's commands run: make nbgrader-course OUT=FOLDER
+nbgrader-course: ## create an nbgrader course folder: make nbgrader-course OUT=FOLDER
 	@sh requirements/setup.sh course
 	@.venv/bin/python -m autograder.course.nbgrader_course "$$OUT"
 
-gradescope: ## make build/gradescope.zip, to be uploaded as the autograder of an assignment
+gradescope: ## make build/gradescope.zip, the autograder to upload
 	@sh requirements/setup.sh
 	@mkdir -p build
 	@.venv/bin/python -m autograder package gradescope --out build/gradescope.zip $(ARGS)
 
-prairielearn: ## make build/prairielearn.zip, a question: make prairielearn ARGS="--image NAME"
+prairielearn: ## make build/prairielearn.zip, the question to unpack: make prairielearn ARGS="--image NAME"
 	@sh requirements/setup.sh
 	@mkdir -p build
 	@.venv/bin/python -m autograder package prairielearn --out build/prairielearn.zip $(ARGS)
 
-wheelhouse: ## fetch what images are made from: every wheel, pinned by version and hash
+wheelhouse: ## download every wheel for the images, pinned by version and hash
 	@sh requirements/setup.sh
 	@sh docker/wheelhouse.sh
 
-image: ## build the grader's image: make image [BASE_IMAGE=...] [TARGET=grader]
+image: ## build the Docker image: make image [BASE_IMAGE=...] [TARGET=grader]
 	@sh requirements/setup.sh
 	@sh docker/image.sh $(ARGS)
 
@@ -66,14 +66,14 @@ image-verify: ## build the image twice and compare
 	@sh requirements/setup.sh
 	@sh docker/verify.sh
 
-docker-grade: ## grade in the image, without a network: make docker-grade SUBMISSION=...
+docker-grade: ## grade in the image, without network: make docker-grade SUBMISSION=...
 	@sh docker/grade.sh "$$SUBMISSION" $(ARGS)
 
 docker-test: ## test the image and the platforms' layouts in containers
 	@sh requirements/setup.sh dev
 	@.venv/bin/python -m pytest tests/docker $(ARGS)
 
-parity: ## grade submissions of the bank on every channel and compare the scores
+parity: ## grade bank submissions on every channel and compare the scores
 	@sh requirements/setup.sh dev
 	@.venv/bin/python -m tests.docker.parity $(ARGS)
 
