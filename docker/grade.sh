@@ -1,20 +1,20 @@
 #!/bin/sh
 # Usage: sh docker/grade.sh SUBMISSION [OPTIONS OF grade]      (what `make docker-grade` runs)
 #
-# Grades in the image, without network, rights or a file to write to but a small /tmp. IMAGE and DOCKER as in image.sh.
+# Grades in the image without network or privileges; only a small /tmp is writable. IMAGE and DOCKER as in image.sh.
 set -eu
 
 docker=${DOCKER:-docker}
 image=${IMAGE:-gpt-assembly:grader}
-[ -e "$1" ] || { echo "SUBMISSION=$1: not there; name a folder, a zip file or gpt.py." >&2 && exit 2; }
-$docker image inspect "$image" >/dev/null 2>&1 || { echo "There is no image $image: make image" >&2 && exit 2; }
+[ -e "$1" ] || { echo "SUBMISSION=$1: not found; name a folder, a zip file or gpt.py." >&2 && exit 2; }
+$docker image inspect "$image" >/dev/null 2>&1 || { echo "Image $image not found; run make image" >&2 && exit 2; }
 submission=$(cd "$(dirname "$1")" && pwd -P)/$(basename "$1")
 [ -d "$1" ] && submission=$(cd "$1" && pwd -P)
 shift
-# --mount reads fields as CSV does: in quotes, a name may hold commas, and quotes twice.
+# --mount parses CSV: a quoted name may contain commas, and its quotes are doubled.
 quoted=$(printf %s "$submission" | sed 's/"/""/g')
 inside=/submission/$(basename "$submission" | sed 's/"/""/g')
-# Files belong to whoever calls this and may be closed to others. root is no one to grade as.
+# The files may be readable only to the caller; root must not run student code.
 user=$(id -u):$(id -g)
 [ "$user" = 0:0 ] && user=grader
 

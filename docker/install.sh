@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs in the build stage of docker/Dockerfile: wheels from /build/wheelhouse into /opt/autograder/venv, the grader into
-# /opt/autograder/app. The base's own Python stays as it is. Two builds give the same bytes.
+# /opt/autograder/app. The base's own Python is left untouched. The build is reproducible byte for byte.
 set -eu
 umask 022
 export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
@@ -15,7 +15,7 @@ for candidate in "python$minor" python3; do
     esac
 done
 [ -n "$python" ] || {
-    echo "The base image has no Python $minor with its venv module, for which wheelhouse/ was made." >&2
+    echo "The base image lacks Python $minor with its venv module, which wheelhouse/ was made for." >&2
     exit 1
 }
 
@@ -25,18 +25,17 @@ pip/bin/python -I -m pip --python $opt/venv/bin/python install -q --no-index --f
     --require-hashes --no-compile --no-cache-dir --disable-pip-version-check --root-user-action ignore \
     -r requirements/grade-hashed.txt -r requirements/torch-hashed.txt
 
-# What only compilers and test runs want.
+# Only compilers and test runs need these.
 site=$(echo $opt/venv/lib/python*/site-packages)
 find "$site" -type d \( -name tests -o -name test \) -prune -exec rm -rf {} +
 rm -rf "$site"/torch/include "$site"/torch/share
-find "$site"/torch/bin -type f ! -name torch_shm_manager -delete # that one torch looks for when it is imported
+find "$site"/torch/bin -type f ! -name torch_shm_manager -delete # torch looks for it on import
 find "$site" -name '*.a' -delete
 
 mkdir $opt/app
 cp -R autograder $opt/app/
 echo $opt/app >"$site/autograder.pth"
-# Compiled here, once: read without a look at the time of the source, which differs from one build to the next. In
-# torch there are files that only a newer Python can compile.
+# Unchecked hashes, since timestamps differ between builds. Some of torch's test files compile only on a newer Python.
 compile() {
     $opt/venv/bin/python -m compileall -q --invalidation-mode unchecked-hash "$@"
 }

@@ -98,7 +98,7 @@ def test_the_image_says_what_is_in_it(grader: str) -> None:
 
 def test_what_cannot_be_graded_in_the_image_is_one_line(grader: str, tmp_path: Path) -> None:
     for path, image, said in (
-        (tmp_path / "nowhere", grader, "nowhere: not there"),
+        (tmp_path / "nowhere", grader, "nowhere: not found"),
         (ROOT / "reference", "gpt-assembly:no-such", "make image"),
     ):
         done = subprocess.run(
@@ -123,7 +123,7 @@ def test_a_base_without_python_is_refused_in_words(tmp_path: Path) -> None:
             build_on("gpt-assembly-test-empty")
     finally:
         docker("rmi", "gpt-assembly-test-empty")
-    with pytest.raises(RuntimeError, match="not here, and it cannot be pulled"):
+    with pytest.raises(RuntimeError, match="not found locally, and pulling it failed"):
         build_on("gpt-assembly-test-nowhere/x")
 
 
