@@ -1,17 +1,17 @@
 #!/bin/sh
 # Usage: sh requirements/lock.sh [OPTIONS OF uv pip compile]      (what `make lock` runs)
 #
-# Writes grade.txt, course.txt and dev.txt from their .in files: exact versions, one per package for every platform and
-# every Python from 3.11 on. Versions that still fit are kept; `make lock ARGS=--upgrade` takes the newest. torch is not
-# among them: it is pinned by hand in torch.txt. grade-hashed.txt, from which images are made, is grade.txt with hashes.
+# Writes grade.txt, course.txt and dev.txt from their .in files: one exact version per package for every platform and
+# every Python from 3.11 on. Versions that still fit are kept; `make lock ARGS=--upgrade` takes the newest. torch is
+# pinned by hand in torch.txt instead. grade-hashed.txt, used to build images, is grade.txt with hashes.
 set -eu
 
-lock=.venv/lock  # uv has a place of its own inside .venv, so that `make clean` takes it along
+lock=.venv/lock  # inside .venv, so that `make clean` removes it
 if [ ! -x $lock/bin/uv ]; then
     .venv/bin/python -I -m venv $lock
     $lock/bin/python -I -m pip install -qq uv
 fi
-for name in grade course dev; do  # in this order: the later ones are held to the versions of the earlier ones
+for name in grade course dev; do  # in this order, since later ones are constrained by earlier ones
     echo "Locking requirements/$name.txt ..."
     $lock/bin/uv pip compile -q --universal --python-version 3.11 --fork-strategy fewest \
         --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \

@@ -1,21 +1,21 @@
 #!/bin/sh
 # Usage: sh requirements/setup.sh [course] [dev]      (from the top folder; the Makefile calls it before every target)
 #
-# Brings .venv up to date: a Python, torch, what grading needs, and on request what course.txt and dev.txt list.
-# With nothing to do it compares a few small files and starts neither Python nor pip. Variables:
+# Brings .venv up to date: Python, torch, the grader's dependencies, and on request those in course.txt and dev.txt.
+# If nothing has changed, it compares a few small files and starts neither Python nor pip. Variables:
 #
-#   PYTHON           the Python to use. If its environment has torch, .venv sees the packages of that environment and
-#                    gets only what is missing. Not set: .venv stays with its Python, a new one takes the first found.
-#   TORCH_INDEX_URL  where to ask for torch first. Empty: pip's default index straight away.
+#   PYTHON           the Python to use. If its environment has torch, .venv sees that environment's packages and gets
+#                    only the missing ones. Not set: .venv keeps its Python, and a new .venv uses the first one found.
+#   TORCH_INDEX_URL  the index to try first for torch. Empty: use only pip's default index.
 #
-# What .venv/setup remembers:
+# .venv/setup contains:
 #
-#   python           the PYTHON that was asked for, or an empty line; written last, when .venv is complete
-#   borrowed         where the torch of PYTHON's environment lies, if .venv borrows it
-#   NAME.txt         the requirements/NAME.txt that is installed
-#   busy             what site-packages held before the step under way (see `sound`)
+#   python           the requested PYTHON, or an empty line; written last, when .venv is complete
+#   borrowed         the folder of torch in PYTHON's environment, if .venv borrows it
+#   NAME.txt         the installed version of requirements/NAME.txt
+#   busy             the contents of site-packages before the current step (see `sound`)
 set -eu
-trap 'exit 130' INT # pip turns Ctrl-C into an ordinary failure, which must not look like an index that is down
+trap 'exit 130' INT # pip reports Ctrl-C as an ordinary failure, which would look like an unreachable index
 trap 'exit 143' TERM
 
 memory=.venv/setup
@@ -27,8 +27,8 @@ die() {
     exit 2
 }
 
-# On standard output, one a line: version, executable outside of any venv, folder of torch or nothing, package folders.
-# Exit status: 3 when the Python is too old, 4 when it cannot make a venv (Debian has that in a package of its own).
+# Prints one per line: version, executable outside any venv, torch's folder or nothing, package folders.
+# Exit status: 3 if the Python is too old, 4 if it cannot create a venv (a separate package on Debian).
 probe() {
     "$1" -c '
 import sys
@@ -53,8 +53,8 @@ packages() {
     ls .venv/lib/python*/site-packages 2>/dev/null
 }
 
-# Is .venv complete, usable and made for this PYTHON? A step that was killed or failed leaves `busy` behind: if it had
-# changed no package yet (no network, Ctrl-C while downloading), what was there before is still good.
+# Succeeds if .venv is complete, usable and made for this PYTHON. A killed or failed step leaves `busy` behind: if it
+# had not changed a package yet (no network, Ctrl-C while downloading), .venv is still good.
 sound() {
     [ -x .venv/bin/python ] && [ -f $memory/python ] || return 1
     for pip in .venv/lib/python*/site-packages/pip/__main__.py; do
@@ -74,18 +74,18 @@ sound() {
 
 make_venv() {
     if [ -d .venv ] && [ ! -d $memory ] && .venv/bin/python -c "" 2>/dev/null; then
-        die ".venv is an environment that something else made: remove it (make clean) or move it away, then try again."
+        die ".venv was created by another tool: remove it (make clean) or move it away, then try again."
     fi
     if [ -n "$PYTHON" ]; then
         facts=$(probe "$PYTHON") || case $? in
-            3) die "PYTHON=$PYTHON is older than Python 3.11: name a newer one." ;;
+            3) die "PYTHON=$PYTHON is older than Python 3.11: give a newer one." ;;
             4) die "PYTHON=$PYTHON has no venv module: install it (Debian, Ubuntu: apt install python3-venv)." ;;
-            *) die "PYTHON=$PYTHON is not a Python that starts: give the path of one, 3.11 or newer." ;;
+            *) die "PYTHON=$PYTHON does not start: give the path of Python 3.11 or newer." ;;
         esac
     else
         for python in python3 python3.14 python3.13 python3.12 python3.11 ""; do
-            [ -n "$python" ] || die "No Python 3.11 or newer found, with its venv module: install one" \
-                "(Debian, Ubuntu: apt install python3-venv) or name one (make setup PYTHON=/path/to/python3)."
+            [ -n "$python" ] || die "Python 3.11 or newer with its venv module was not found: install it" \
+                "(Debian, Ubuntu: apt install python3-venv) or give its path (make setup PYTHON=/path/to/python3)."
             facts=$(probe "$python") && break
         done
     fi
@@ -93,7 +93,7 @@ make_venv() {
     [ -n "$PYTHON" ] && torch=$(fact 3p) || torch=
     echo "Setting up .venv with Python $(fact 1p)${torch:+ and the packages of $PYTHON} ..."
     rm -rf .venv
-    mkdir -p $memory # before anything else, so that a half-made .venv is known as ours
+    mkdir -p $memory # first, to mark an incomplete .venv as ours
     "$(fact 2p)" -m venv .venv
     if [ -n "$torch" ]; then
         for site in .venv/lib/python*/site-packages; do
@@ -111,17 +111,17 @@ pip_install() {
 
 install_torch() {
     if [ -n "$torch_index" ]; then
-        # Few and short attempts: where this index is blocked, nobody should have to wait for it.
+        # Fail fast if this index is blocked.
         pip_install --no-deps --retries 1 --timeout 10 --index-url "$torch_index" -r "$1" 2>$memory/torch.log && return
-        echo "No torch from $torch_index ($memory/torch.log says why): falling back to the default index ..."
+        echo "Could not get torch from $torch_index (see $memory/torch.log): trying the default index ..."
     fi
     pip_install --no-deps -r "$1" && .venv/bin/python -I -c "import torch" 2>/dev/null && return
-    # Where the default index has a build for GPUs only, it does not even import without their libraries.
-    die "There is no CPU build of torch to be had for this Python. Name an index that has one (TORCH_INDEX_URL=...)," \
-        "another Python (PYTHON=...), or a Python that has torch already (PYTHON=...)."
+    # A GPU-only build does not import without its libraries.
+    die "No CPU build of torch was found for this Python. Give an index that has one (TORCH_INDEX_URL=...)," \
+        "another Python (PYTHON=...), or a Python that already has torch (PYTHON=...)."
 }
 
-# require NAME WHAT: installs what requirements/NAME.txt lists, unless that is done, saying WHAT it is.
+# require NAME WHAT: installs requirements/NAME.txt unless it is up to date; WHAT is its description in the output.
 require() {
     cmp -s requirements/"$1".txt $memory/"$1".txt && return
     packages >$memory/busy
@@ -133,7 +133,7 @@ require() {
     if [ -s "$list" ]; then
         echo "Installing $2 ..."
         if [ "$1" = torch ]; then
-            [ ! -t 1 ] || quiet= # it takes minutes: whoever waits at a terminal sees how far it is
+            [ ! -t 1 ] || quiet= # it takes minutes, so show progress at a terminal
             install_torch "$list"
             quiet=-qq
         else
@@ -147,22 +147,22 @@ require() {
 PYTHON=${PYTHON-}
 case $PYTHON in
     "") ;;
-    .venv/* | "$PWD"/.venv/*) PYTHON= ;; # somebody activated .venv: that is no other Python
+    .venv/* | "$PWD"/.venv/*) PYTHON= ;; # .venv is activated: this is its own Python
     *)
-        found=$(command -v "$PYTHON") || die "PYTHON=$PYTHON is not there: give the path of a Python, 3.11 or newer."
+        found=$(command -v "$PYTHON") || die "PYTHON=$PYTHON was not found: give the path of Python 3.11 or newer."
         PYTHON=$found
         ;;
 esac
 
-# One set-up at a time. The kernel gives the lock back when this process and its pip are gone, however they end. Where
-# there is no flock (macOS) or no locking (some network file systems), go on without.
+# One setup at a time. The kernel releases the lock when this process and its pip end, however they do. Without flock
+# (macOS) or file locking (some network file systems), continue unlocked.
 if command -v flock >/dev/null; then
     exec 9<requirements/setup.sh
     flock 9 || :
 fi
 sound || make_venv
-require grade "what grading needs"
+require grade "the grader's dependencies"
 require torch "torch (CPU, about 200 MB)"
 for name; do
-    require "$name" "what requirements/$name.txt lists"
+    require "$name" "the packages in requirements/$name.txt"
 done
