@@ -1,6 +1,6 @@
-"""List what is in a file system that ``docker export`` writes to standard input: one line a file, in order of names.
+"""List the files of a ``docker export`` archive read from standard input, one per line, sorted by name.
 
-Mode, owner, size, content and name, but no time: two builds are the same if this list is.
+Each line has mode, owner, size, content hash and name, but no timestamp: two builds are the same if their lists are.
 """
 
 import hashlib

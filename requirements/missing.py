@@ -1,7 +1,7 @@
-"""Print the lines of a requirement file that the environment of this Python does not meet.
+"""Print the lines of a requirements file that this Python's environment does not satisfy.
 
-Used when `.venv` borrows the packages of another environment. A package is met in any version that `pyproject.toml` and
-torch accept, not only in the pinned one; a package of which neither says anything is met by being there.
+Used when `.venv` borrows another environment's packages. Any version that `pyproject.toml` and torch accept satisfies
+a line, not only the pinned one; a package that neither of them mentions only has to be installed.
 """
 
 import sys
@@ -9,7 +9,7 @@ import tomllib
 from importlib import metadata
 from pathlib import Path
 
-# pip's own copy: `packaging` may be among what is missing.
+# pip's own copy, since `packaging` itself may be missing.
 from pip._vendor.packaging.requirements import Requirement
 from pip._vendor.packaging.utils import canonicalize_name
 

@@ -18,7 +18,9 @@ course = typer.Typer()
 Out = Annotated[Path, typer.Option(help="the gradebook folder, with the reports", show_default=False)]
 Anonymous = Annotated[
     bool | None,
-    typer.Option("--anonymous/--names", help="replace names by aliases in all output, from now on", show_default=False),
+    typer.Option(
+        "--anonymous/--names", help="replace names with aliases in all output, from now on", show_default=False
+    ),
 ]
 Note = Annotated[str, typer.Option(help="the reason, for the record", show_default=False)]
 RubricFile = Annotated[Path | None, typer.Option(help="a rubric other than the package's", show_default=False)]
@@ -97,7 +99,7 @@ def override(
 @course.command()
 def compare(
     old: Annotated[
-        int | None, typer.Argument(help="the earlier run (default: the last but one)", show_default=False)
+        int | None, typer.Argument(help="the earlier run (default: the second to last)", show_default=False)
     ] = None,
     new: Annotated[int | None, typer.Argument(help="the later run (default: the last)", show_default=False)] = None,
     *,
