@@ -92,7 +92,7 @@ def test_the_prairielearn_package_is_a_question(tmp_path: Path) -> None:
         (["package", "gradescope"], ["--out"]),
         (["lms", "blackboard"], ["blackboard", "gradescope, junit, prairielearn"]),
         (["grade", "reference", "--secret-file", "nowhere"], ["nowhere", "No such file"]),
-        (["grade", "reference", "--secret-file", "nowhere", "--seed", "1"], ["--seed", "give one"]),
+        (["grade", "reference", "--secret-file", "nowhere", "--seed", "1"], ["--seed", "give only one"]),
     ],
 )
 def test_bad_input_is_status_2_and_one_line(
