@@ -1,6 +1,6 @@
-"""Mistakes that no comparison of outputs shows: of the loss, the start, the count, generation, shapes, and on paper.
+"""List mistakes that comparing outputs cannot show: loss, initialisation, count, generation, shapes and on paper.
 
-A check names one of these where a number, a distribution or a list of tensors is exactly what the mistake gives.
+A check names one of these if a number, a distribution or a list of tensors is exactly what the mistake produces.
 """
 
 from __future__ import annotations
@@ -21,126 +21,125 @@ _bonus = partial(Mistake, "bonus", "going further")
 
 ROWS = (
     # --- logits and loss ----------------------------------------------------------------------------------------------
-    _loss("loss_summed", "That is the sum over all positions; the mean is asked for.", "the arguments of the loss"),
-    _loss("loss_of_inputs", "That is the loss against idx itself, not against the targets.", "what the loss is given"),
-    _loss("loss_negated", "That is the right loss with the wrong sign.", "the sign of the loss"),
-    _loss("loss_of_last_position", "That is the loss of the last position alone.", "what the loss is given"),
+    _loss("loss_summed", "That is the sum over all positions; it should be the mean.", "the arguments of the loss"),
+    _loss("loss_of_inputs", "That is the loss against idx instead of the targets.", "the arguments of the loss"),
+    _loss("loss_negated", "That is the correct loss with the wrong sign.", "the sign of the loss"),
+    _loss("loss_of_last_position", "That is the loss at the last position only.", "the arguments of the loss"),
     _loss(
         "logits_in_another_order",
-        "That comes out when the logits change places before they meet the targets.",
+        "You get that loss if the logits are reordered and no longer match the targets.",
         "how the logits are flattened",
     ),
     _loss(
         "targets_in_another_order",
-        "That comes out when the targets change places before they meet the logits.",
+        "You get that loss if the targets are reordered and no longer match the logits.",
         "how the targets are flattened",
     ),
     _loss(
         "targets_shifted_twice",
-        "That comes out when the targets are shifted by one; those that forward is given are shifted already.",
+        "You get that loss if the targets are shifted by one; forward's targets already are.",
         "slices of logits or targets before the loss",
     ),
     _loss(
         "loss_over_wrong_axis",
-        "That comes out when F.cross_entropy takes positions for classes: it expects the classes in axis 1.",
-        "the shapes that it is given",
+        "F.cross_entropy takes positions for classes: it expects the classes on dim=1.",
+        "the shapes of its inputs",
     ),
     _loss(
         "loss_of_probabilities",
-        "That comes out when F.cross_entropy is given probabilities; it applies the softmax itself.",
+        "You get that loss if F.cross_entropy is given probabilities; it applies the softmax itself.",
         "a softmax before the loss",
     ),
     _loss(
         "loss_detached",
-        "The loss does not depend on the parameters: it was taken out of the graph.",
+        "The loss does not depend on the parameters: it is detached from the graph.",
         "detach, item, no_grad or a new tensor between logits and loss",
     ),
     _loss(
         "logits_flat",
-        "With targets the logits come back flattened to (B T, V).",
-        "which tensor is flattened for the loss, and which is returned",
+        "With targets, the logits are returned flattened to (B*T, V).",
+        "the tensor flattened for the loss, and the one returned",
     ),
     _loss(
         "logits_of_last_position",
-        "Only the logits of the last position are returned; forward gives those of all positions.",
+        "Only the last position's logits are returned; forward should return those of all positions.",
         "a slice of x before the unembedding",
     ),
     _loss(
         "logits_not_returned",
-        "With targets only the loss comes back; both are asked for, the logits first.",
+        "With targets, only the loss is returned; return the logits, then the loss.",
         "the last line of forward",
     ),
-    # --- the start ----------------------------------------------------------------------------------------------------
+    # --- initialisation -----------------------------------------------------------------------------------------------
     _start(
         "head_starts_wide",
-        "The entries of the unembedding start too far apart, and that alone spreads the logits so.",
-        "what initialises the unembedding",
+        "The unembedding's initial weights are too large, and that alone spreads the logits this much.",
+        "the initialisation of the unembedding",
     ),
     _start(
         "scaling_missing",
-        "Neither projection ends up scaled: the scaling is missing, or a later initialisation undoes it.",
+        "Neither projection is scaled: the scaling is missing, or a later initialisation undoes it.",
         "the order in which GPT builds, initialises and scales",
     ),
     _start(
         "scaling_attention_missing",
-        "The MLP's down-projection is scaled, and the attention's projection is not.",
+        "The MLP's down-projection is scaled, but the attention's projection is not.",
         "the loop that scales",
     ),
     _start(
         "scaling_mlp_missing",
-        "The attention's projection is scaled, and the MLP's down-projection is not.",
+        "The attention's projection is scaled, but the MLP's down-projection is not.",
         "the loop that scales",
     ),
     _start(
         "scaling_sqrt_L",
-        "Both are scaled by 1/sqrt(L), but each block adds to the residual stream twice: there are 2L additions.",
+        "Both are scaled by 1/sqrt(L), but each block adds to the residual stream twice: 2L additions.",
         "the factor",
     ),
     _start(
         "scaling_wrong_constant",
-        "The factor shrinks with L as it should, but it is not 1/sqrt(2L): each block adds to the residual stream "
-        "twice.",
+        "The factor shrinks with L, but it is not 1/sqrt(2L): each block adds to the residual stream twice.",
         "the factor",
     ),
     _start(
         "scaling_of_other_matrices",
-        "Matrices are scaled that add nothing to the residual stream; of each block, only the attention's projection "
-        "and the MLP's down-projection should be.",
+        "Matrices that don't add to the residual stream are scaled; in each block, scale only "
+        "the attention's projection and the MLP's down-projection.",
         "which matrices the loop scales",
     ),
     _start(
         "scaling_without_root",
-        "Both are scaled by 1/(2L); variances add up, so the factor is the root of that, 1/sqrt(2L).",
+        "Both are scaled by 1/(2L); variances add up, so the factor is its square root, 1/sqrt(2L).",
         "the factor",
     ),
     _start(
         "scaling_inverted",
-        "The factor is sqrt(2L), which enlarges what should shrink.",
+        "The factor is sqrt(2L), so the weights grow instead of shrinking.",
         "the factor",
     ),
     _start(
         "scaling_fixed",
         "Something is scaled, but by a factor that does not depend on the number of blocks.",
-        "the factor: the L in it should be the one that GPT is given",
+        "the factor: it should use the L passed to GPT",
     ),
     _start(
         "scaling_of_biases",
-        "The biases of both are scaled, and the weights are not.",
+        "The biases of both are scaled, but the weights are not.",
         "which tensors the loop scales",
     ),
     _start(
         "scaling_of_shared_block",
-        "All blocks are one object, and the loop over them scales it L times.",
-        "how the blocks are made",
+        "All blocks are the same object, so the loop over them scales it L times.",
+        "how the blocks are created",
     ),
     # --- the count ----------------------------------------------------------------------------------------------------
-    _count("final_norm_missing", "There is no final LayerNorm.", "what GPT makes after its blocks"),
-    _count("position_row_missing", "The table of positions has one row too few.", "the sizes of the embeddings"),
-    _count("position_row_extra", "The table of positions has one row too many.", "the sizes of the embeddings"),
+    _count("final_norm_missing", "There is no final LayerNorm.", "the layers that GPT creates after its blocks"),
+    _count("position_row_missing", "The position embedding has one row too few.", "the sizes of the embeddings"),
+    _count("position_row_extra", "The position embedding has one row too many.", "the sizes of the embeddings"),
     _count(
         "positions_per_row",
-        "The table of positions has an axis for the batch: one table for each row.",
-        "the shape of the position table",
+        "The position embedding has a batch axis: one table per batch row.",
+        "the shape of the position embedding",
     ),
     _count(
         "vocabulary_row_missing",
@@ -149,107 +148,109 @@ ROWS = (
     ),
     _count(
         "embedding_missing",
-        "One of the two V x d matrices is not there.",
+        "One of the two V x d matrices is missing.",
         "the token embedding and the unembedding",
     ),
-    _count("mlp_shared", "All blocks share one MLP object; each needs its own.", "where the MLPs are made"),
+    _count("mlp_shared", "All blocks share one MLP object; each needs its own.", "where the MLPs are created"),
     _count(
         "blocks_shared",
         "All blocks are the same Block object; each needs its own.",
-        "how the list of blocks is made",
+        "how the list of blocks is created",
     ),
     _count(
         "blocks_not_registered",
-        "The blocks are not among the parameters: nn.Module does not look into a Python list.",
-        "what holds the blocks",
+        "The blocks' parameters are not registered: nn.Module doesn't look into a Python list.",
+        "the container that holds the blocks",
     ),
     _count(
         "sizes_fixed",
-        "The count is right at the course's sizes alone: a size is a fixed number or a global.",
-        "where sizes come from: the constructor's arguments",
+        "The count is right only at the course's sizes: a size is hard-coded or global.",
+        "the sizes: they should come from the constructor's arguments",
     ),
     # --- generation ---------------------------------------------------------------------------------------------------
     _generate(
         "generate_argmax",
-        "It takes the likeliest token each time; a token should be drawn with its probability.",
-        "the line that chooses the token",
+        "generate always takes the most likely token; it should sample from the distribution.",
+        "the line that picks the token",
     ),
     _generate(
         "generate_one_draw",
-        "One token is drawn for the whole batch; each row needs a draw of its own.",
-        "the line that draws",
+        "One token is sampled for the whole batch; each row needs its own sample.",
+        "the line that samples",
     ),
     _generate(
         "generate_uniform",
-        "All tokens are drawn alike, whatever the logits say.",
-        "the axis (dim) of the softmax, and what is drawn from",
+        "Tokens are sampled uniformly; the logits have no effect.",
+        "the dim of the softmax, and the tensor that you sample from",
     ),
     _generate(
         "generate_first_position",
-        "The tokens follow the logits at the first position; the last one says what comes next.",
-        "which position's logits are used",
+        "Tokens are sampled from the first position's logits; use the last position's.",
+        "the index of the position whose logits are used",
     ),
     _generate(
         "generate_other_position",
-        "The tokens follow the logits at another position than the last, which says what comes next.",
-        "which position's logits are used",
+        "Tokens are sampled from some other position's logits; use the last position's.",
+        "the index of the position whose logits are used",
     ),
     _generate(
         "generate_rows_mixed",
-        "The tokens of one row follow the logits of another.",
-        "how the drawn tokens are put beside the rows",
+        "One row's tokens are sampled from another row's logits.",
+        "how the sampled tokens are appended to the rows",
     ),
     _generate(
         "generate_crops_first",
-        "The context is cropped to the first T_max tokens, so new ones soon stop to matter; the last T_max count.",
+        "The context is cropped to the first T_max tokens, so new tokens are ignored; keep the last T_max.",
         "the crop",
     ),
     _generate(
         "generate_without_crop",
-        "The context is not cropped, and the position table ends at T_max.",
-        "what the model is given in each step",
+        "The context is not cropped, and there are only T_max position embeddings.",
+        "the model's input in each step",
     ),
     _generate(
         "generate_overwrites_idx",
-        "The sequence itself is overwritten with the crop, and its beginning is lost.",
-        "what is cropped, and what the new token is joined to",
+        "The crop overwrites the sequence itself, so its beginning is lost.",
+        "the tensor that is cropped, and the one that the new token is appended to",
     ),
     _generate(
         "generate_stops_at_T_max",
-        "It stops once there are T_max tokens; the crop lets it go on.",
+        "generate stops at T_max tokens; with the crop it can continue.",
         "the condition of the loop",
     ),
     _generate(
         "generate_new_tokens_only",
-        "The prompt is left out of what is returned.",
-        "what the new tokens are joined to",
+        "The returned tokens do not include the prompt.",
+        "the tensor that the new tokens are appended to",
     ),
     _generate(
         "generate_wrong_number",
         "The number of new tokens is not max_new_tokens.",
-        "how often the loop runs",
+        "the number of loop iterations",
     ),
     _generate(
         "generate_fixed_seed",
-        "The seed is set inside generate, so every call gives the same continuation.",
-        "a call that sets a seed",
+        "generate sets the seed, so every call gives the same continuation.",
+        "the call that sets a seed",
     ),
     _generate(
         "generate_from_logits",
         "torch.multinomial is given logits, which may be negative; it needs probabilities.",
-        "the line before the draw",
+        "the line before the sampling",
     ),
     _generate(
         "generate_temperature",
-        "The draws follow a softmax of scaled logits: the distribution is sharper or flatter than the model's.",
-        "the line before the draw",
+        "Tokens are sampled from scaled logits: the distribution is sharper or flatter than the model's.",
+        "the line before the sampling",
     ),
     # --- the shape table ----------------------------------------------------------------------------------------------
-    _shapes("shapes_printed", "The table is printed, and nothing is returned.", "the last line of the function"),
-    _shapes("shapes_tensors", "The rows hold whole tensors; their shapes are asked for.", "what each row is made of"),
+    _shapes("shapes_printed", "The table is printed but not returned.", "the last line of the function"),
+    _shapes(
+        "shapes_tensors", "The rows contain whole tensors; they should contain shapes.", "the contents of each row"
+    ),
     _shapes(
         "shapes_reversed",
-        "The stages are all there, in reverse order; the order is that of the computation.",
+        "The stages are in reverse order; list them in the order of computation.",
         "the order of the rows",
     ),
     _shapes(
@@ -259,8 +260,8 @@ ROWS = (
     ),
     _shapes(
         "shapes_fixed",
-        "A size is written into the table as a number; at other sizes it is wrong.",
-        "where the shapes come from: a tensor that went through the model",
+        "A size is hard-coded in the table; at other sizes it is wrong.",
+        "the shapes: take each one from a tensor that went through the model",
     ),
     _shapes(
         "shapes_row_missing",
@@ -275,13 +276,13 @@ ROWS = (
     ),
     _formula(
         "formula_fixed",
-        "It returns the same numbers whatever it is given.",
+        "It returns the same numbers for all arguments.",
         "the letters V, T_max, d and L in your formula",
     ),
     _formula(
         "formula_biases_forgotten",
-        "The biases of this part are forgotten.",
-        "which of its matrices come with a bias, and of which length",
+        "The biases of this part are not counted.",
+        "which of its matrices have a bias, and how long each one is",
     ),
     _formula(
         "formula_biases_added",
@@ -291,13 +292,13 @@ ROWS = (
     _formula("formula_tied", "The V x d matrix is counted once; the untied model has two.", "the last term"),
     _formula(
         "shares_as_fractions",
-        "They are fractions of 1; percentages are asked for.",
+        "These are fractions of 1; they should be percentages.",
         "the factor",
     ),
     _formula(
         "shares_of_blocks",
-        "They are shares of the blocks' parameters; shares of all parameters are asked for.",
-        "what is divided by",
+        "These are shares of the blocks' parameters; they should be shares of all parameters.",
+        "the denominator",
     ),
     _formula(
         "matrices_of_one_head",
@@ -306,54 +307,54 @@ ROWS = (
     ),
     _expected(
         "expected_loss_gap_missing",
-        "That is ln V alone: logits that are not all alike add to it.",
+        "That is just ln V: the spread of the logits adds a second term.",
         "the second term",
     ),
     _expected(
         "expected_loss_gap_doubled",
-        "The second term is twice what it should be.",
+        "The second term is twice as large as it should be.",
         "ln E[exp z] for a normal z",
     ),
     _expected(
         "expected_loss_one_term",
-        "A logit is a sum of d terms, and the variance of one is used.",
+        "That uses the variance of one term, but a logit is a sum of d terms.",
         "the variance of a logit",
     ),
     _expected(
         "expected_loss_gap_negative",
-        "The gap has the wrong sign: uneven logits make the loss larger than ln V.",
+        "The second term has the wrong sign: uneven logits raise the loss above ln V.",
         "the sign of the second term",
     ),
     _expected(
         "expected_loss_deviation",
-        "The standard deviation stands where the variance belongs.",
+        "The standard deviation is used where the variance belongs.",
         "the second term",
     ),
-    _geometry("geometry_not_centred", "The mean is not subtracted.", "the projection onto what is orthogonal to 1"),
+    _geometry("geometry_not_centred", "The mean is not subtracted.", "the projection orthogonal to the vector of ones"),
     _geometry(
         "geometry_unbiased",
-        "That is sqrt(d - 1): the variance is divided by d - 1.",
-        "how the deviation is computed",
+        "That is sqrt(d - 1): the variance is divided by d - 1, not d.",
+        "how the standard deviation is computed",
     ),
     # --- going further ------------------------------------------------------------------------------------------------
     _bonus(
         "tied_by_copy",
-        "Both matrices hold the same values in two tensors: a copy goes its own way at the first step of training.",
+        "Both matrices hold the same values in two tensors, which diverge at the first training step.",
         "how the unembedding gets its weight",
     ),
     _bonus(
         "tied_starts_wide",
-        "nn.Embedding starts with entries of standard deviation 1, far too large for an unembedding.",
-        "what initialises the shared matrix",
+        "nn.Embedding is initialised with standard deviation 1, far too large for an unembedding.",
+        "the initialisation of the shared matrix",
     ),
     _bonus(
         "products_transposed",
-        "One product would fit if it were transposed: x is a row, so W_Q meets it from the right.",
+        "One product is transposed: x is a row vector, so W_Q multiplies it from the right.",
         "the order of the two matrices",
     ),
     _bonus(
         "products_of_wrong_rows",
-        "The OV products use the projection's matrix the wrong way round.",
-        "which side of proj.weight a head's result meets",
+        "The OV products use the output projection's matrix transposed.",
+        "the side of proj.weight that a head's output multiplies",
     ),
 )
