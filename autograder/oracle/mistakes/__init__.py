@@ -1,6 +1,6 @@
-"""Known mistakes: one row each, by what they are made in. A new one is a row here and a file in tests/bank/mistakes.
+"""List the known mistakes, one row each, by component. A new one needs a row and a file in tests/bank/mistakes.
 
-Readable without torch.
+Imports without torch.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from autograder.oracle.mistakes.row import Mistake
 
 __all__ = ["MISTAKES", "Mistake", "named", "of"]
 
-# In the order in which explanations are tried.
+# Explanations are tried in this order.
 MISTAKES: tuple[Mistake, ...] = tuple(
     row for part in (attention, mlp, block, norm, model, outside, python) for row in part.ROWS
 )
@@ -18,10 +18,10 @@ _BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
 
 
 def of(*components: str) -> tuple[Mistake, ...]:
-    """The rows of these components."""
+    """Return the rows of these components."""
     return tuple(mistake for mistake in MISTAKES if mistake.component in components)
 
 
 def named(name: str) -> Mistake:
-    """The row of that name."""
+    """Return the row with this name."""
     return _BY_NAME[name]

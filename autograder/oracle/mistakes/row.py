@@ -1,4 +1,4 @@
-"""One known mistake: a row of the tables beside this file."""
+"""Define a row of the tables of known mistakes in this package."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from dataclasses import dataclass
 
 
 def placed(sentence: str, tasks: str) -> str:
-    """``sentence``, with the tasks it belongs to before its last sign."""
+    """Insert ``tasks`` in parentheses before the final punctuation mark of ``sentence``."""
     return f"{sentence[:-1]} ({tasks}){sentence[-1]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What a student is told of a mistake, and how the oracle computes it.
+    """Hold the message for a mistake, and how the oracle reproduces it.
 
-    ``step`` and ``ways`` are entries of the oracle's ``how`` (``gpt.py``); a mistake has several ways where a number in
-    it is the student's own. Both are empty where tensors, counts or another observation show it. What is ``accepted``
-    costs nothing, and its sentence is a remark.
+    ``step`` and ``ways`` are entries of the oracle's ``how`` (``gpt.py``), several if the mistake depends on a number
+    that the student chose, and empty if tensors, counts or another observation identify the mistake.
+    An ``accepted`` row deducts nothing, and its sentence is a remark.
     """
 
     component: str
-    task: str  # the handout's number, as "task 5.1"
+    task: str  # as numbered in the handout, such as "task 5.1"
     name: str
-    sentence: str  # what the code does, and what it should do
-    look: str  # where to look
+    sentence: str  # the actual behaviour and the expected one
+    look: str  # completes "Look at ..."
     step: str = ""
     ways: tuple[str, ...] = ()
     accepted: bool = False
 
     @property
     def told(self) -> str:
-        """The sentence, and where to look."""
+        """Join the sentence, the place to look, and the task."""
         if self.accepted:
             return self.sentence
         look = f"Look at {self.look}{'' if self.look.endswith('?') else '.'}"
