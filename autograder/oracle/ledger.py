@@ -1,4 +1,4 @@
-"""Parameter arithmetic: how many there are, by part, and what a difference could mean. Exact integers, no torch."""
+"""Count parameters by part, and explain a difference. Exact integers, no torch."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ PARTS = ("embeddings", "attention", "mlp", "block_norms", "final")
 
 
 def parts(V: int, T_max: int, d: int, L: int) -> dict[str, int]:
-    """Parameters of the untied model by part, in the order of PARTS; H does not matter."""
+    """Count the untied model's parameters by part, in the order of PARTS; H does not matter."""
     return {
         "embeddings": (V + T_max) * d,
-        "attention": L * (4 * d * d + d),  # q, k, v without bias; the output projection with one
+        "attention": L * (4 * d * d + d),  # q, k, v have no bias, the output projection has one
         "mlp": L * (8 * d * d + 5 * d),  # up and down, with biases 4d and d
         "block_norms": L * 4 * d,  # two LayerNorms, gain and bias each
-        "final": 2 * d + V * d,  # last LayerNorm, unembedding without bias
+        "final": 2 * d + V * d,  # final LayerNorm, unembedding without bias
     }
 
 
 def total(dims: Dims) -> int:
-    """All parameters of the untied model."""
+    """Count all parameters of the untied model."""
     return sum(parts(dims.V, dims.T_max, dims.d, dims.L).values())
 
 
 def rule_of_thumb(dims: Dims) -> tuple[int, int, int]:
-    """12 L d^2, what the blocks hold, and the biases and norms that make the difference (10 d L)."""
+    """Return 12 L d^2, the parameters of the blocks, and the difference: biases and norms (10 d L)."""
     counted = parts(dims.V, dims.T_max, dims.d, dims.L)
     blocks = counted["attention"] + counted["mlp"] + counted["block_norms"]
     rule = 12 * dims.L * dims.d**2
     return rule, blocks, blocks - rule
 
 
-# --- a difference in the handout's letters ----------------------------------------------------------------------------
+# --- a difference as a formula ----------------------------------------------------------------------------------------
 
 TERMS: dict[str, Callable[[Dims], int]] = {
     "1": lambda n: 1,
@@ -59,11 +59,11 @@ TERMS: dict[str, Callable[[Dims], int]] = {
     "(12d^2 + 10d)": lambda n: 12 * n.d**2 + 10 * n.d,
     "(12d^2 + 10d)L": lambda n: (12 * n.d**2 + 10 * n.d) * n.L,
 }
-LARGEST = 64  # factor of a term
+LARGEST = 64  # a term's factor
 
 
 def letters(deltas: Sequence[tuple[Dims, int]]) -> str:
-    """One or two terms that give exactly these differences at all these sizes; "" where none do."""
+    """Find one or two terms that equal these differences at all these sizes; "" if none do."""
     sizes = [dims for dims, _ in deltas]
     wanted = [delta for _, delta in deltas]
     columns = {name: [term(dims) for dims in sizes] for name, term in TERMS.items()}
@@ -108,9 +108,9 @@ Shapes = list[tuple[str, tuple[int, ...]]]
 
 @dataclass(frozen=True)
 class Counted:
-    """What a student's model holds at one size: how many parameters by part, in one block, and which tensors.
+    """The parameters of a student's model at one size: counts by part and in one block, and the tensors.
 
-    The parts are "attention", "mlp" and "block_norms", over L blocks, and OUTSIDE, which is what is left of the model.
+    The parts are "attention", "mlp" and "block_norms", summed over L blocks, and OUTSIDE for the rest of the model.
     """
 
     dims: Dims
@@ -119,12 +119,12 @@ class Counted:
     tensors: dict[str, Shapes]  # of one block, and OUTSIDE
 
     def delta(self, part: str) -> int:
-        """By how much a part is off."""
+        """Return a part's count minus the correct one."""
         return self.parts[part] - expected(self.dims)[part]
 
 
 def expected(n: Dims) -> dict[str, int]:
-    """How many parameters the right model has in each part of ``Counted``."""
+    """Count the correct model's parameters in each part of ``Counted``."""
     own = parts(n.V, n.T_max, n.d, n.L)
     inside = {name: own[name] for name in ("attention", "mlp", "block_norms")}
     return inside | {OUTSIDE: own["embeddings"] + own["final"]}
@@ -132,7 +132,7 @@ def expected(n: Dims) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A mistake (its name in ``mistakes``) that leaves ``part`` off by ``delta``, in a model with such tensors."""
+    """A mistake (by name) that changes the count of ``part`` by ``delta``, if its tensors are ``shown``."""
 
     name: str
     part: str
@@ -145,7 +145,7 @@ def _matrices(c: Counted, part: str) -> list[tuple[int, ...]]:
 
 
 def _holders(c: Counted) -> set[str]:
-    """The norms that hold a block's vectors, by name."""
+    """Return the names of the norms that hold a block's vectors."""
     return {name.rpartition(".")[0] for name, _ in c.tensors["block_norms"]}
 
 
@@ -163,7 +163,7 @@ def _other_width(c: Counted) -> bool:
     return bool(shapes) and all(d in shape for shape in shapes) and 4 * d not in sizes
 
 
-# Deltas collide, so a cause counts only if it fits at every size seen and its tensors are there.
+# Deltas collide, so a cause must match at every size and its tensors must be present.
 CAUSES: tuple[Cause, ...] = (
     Cause("attention_proj_bias_missing", "attention", lambda c: -c.dims.d * c.dims.L),
     Cause("projection_missing", "attention", lambda c: -(c.dims.d**2 + c.dims.d) * c.dims.L),
@@ -180,7 +180,7 @@ CAUSES: tuple[Cause, ...] = (
         "heads_shared",
         "attention",
         lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
-        lambda c: len(_matrices(c, "attention")) <= 4,  # one head's, and the projection
+        lambda c: len(_matrices(c, "attention")) <= 4,  # one head and the projection
     ),
     Cause(
         "heads_small",
@@ -264,7 +264,7 @@ CAUSES: tuple[Cause, ...] = (
 
 
 def explain(counted: Sequence[Counted]) -> dict[str, list[str]]:
-    """For each part that is off, the mistakes that leave exactly these numbers and tensors at every size."""
+    """Name, for each part that is off, the mistakes that explain its counts and tensors at every size."""
     wrong = [part for part in expected(counted[0].dims) if any(c.delta(part) for c in counted)]
     return {
         part: list(

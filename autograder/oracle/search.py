@@ -1,7 +1,7 @@
-"""With which known mistakes the oracle computes what a student's class computes: cheapest explanation first.
+"""Explain a student's class by known mistakes with which the oracle computes the same outputs, the fewest first.
 
-Each component has levels: the right model, what is accepted, one mistake, two. All explanations of the first level that
-has any are found, so that whoever asks can tell them apart by another observation, or show them all.
+Each component has levels: the correct model with its accepted variants, one mistake, two. All explanations of the first
+level that has any are returned, so that the caller can tell them apart by another observation, or show them all.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from torch import Tensor
 
 from autograder.oracle import align, gpt, mistakes
 
-MOST = 20_000  # comparisons for one question, about a tenth of a millisecond each
-CLOSE = 1e-4  # of the largest entry: what is as near to the right model is no two mistakes, but rounded otherwise
-NEAR = 48  # readings among which the nearest is looked for
-Case = tuple[Tensor, Tensor]  # an input, and what the student's class made of it
+MOST = 20_000  # comparisons for one question, about 0.1 ms each
+CLOSE = 1e-4  # of the largest entry; closer to the correct model than this is different rounding, not two mistakes
+NEAR = 48  # readings tried to find the nearest
+Case = tuple[Tensor, Tensor]  # an input, and the output of the student's class
 Function = Callable[[Tensor], Tensor]
 Names = frozenset[str]
 Item = TypeVar("Item")
-# What matters at T=1, where every weight is 1.
+# Steps that matter at T=1, as every attention weight is 1.
 EARLY = ("value", "project", "merge", "split", "softmax", "add", "over")
 
 
 class Exhausted(Exception):
-    """Enough has been tried. Counted, not timed, so that a slow machine comes to the same verdict."""
+    """Raised after MOST comparisons: counted, not timed, so that a slow machine reaches the same verdict."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the student's class has (tensors, end to end, then a 0 and a 1) and computes."""
+    """The tensors of a student's class (entries end to end, then a 0 and a 1) and its outputs."""
 
     shapes: align.Shapes
     flat: Tensor
@@ -43,17 +43,17 @@ class Question:
     sizes: dict[str, int]
     probes: dict[str, Tensor]
     tolerance: float
-    expected: Names = frozenset()  # mistakes that are known from elsewhere: they are tried by themselves first
-    readings: int | None = None  # how many are looked at
-    blocks: Sequence[gpt.Part] = ()  # of a whole model, in place of a linear map for each
+    expected: Names = frozenset()  # mistakes found by other checks, tried on their own first
+    readings: int | None = None  # how many are tried
+    blocks: Sequence[gpt.Part] = ()  # of a whole model; else a stub for each
     tried: list[int] = field(default_factory=lambda: [0])
 
     def fits(self, function: Function, cases: list[Case] | None = None) -> bool:
-        """Whether ``function`` gives the student's outputs, each entry to the tolerance times the largest."""
+        """Return whether ``function`` gives the student's outputs, each entry to the tolerance times the largest."""
         return self.gap(function, cases) <= self.tolerance
 
     def gap(self, function: Function, cases: list[Case] | None = None) -> float:
-        """The largest distance from the student's outputs; where it is more than CLOSE, one that is."""
+        """Return the largest distance from the student's outputs, or the first one above CLOSE."""
         self.tried[0] += 1
         if self.tried[0] > MOST:
             raise Exhausted
@@ -65,7 +65,7 @@ class Question:
         return worst
 
     def off(self, function: Function, case: Case) -> float:
-        """The largest distance from the student's output, relative to its largest entry; infinite for other shapes."""
+        """Return the largest distance from the student's output over its largest entry; infinite if shapes differ."""
         x, y = case
         try:
             own = function(x)
@@ -74,10 +74,10 @@ class Question:
         if own.shape != y.shape:
             return float("inf")
         gap = float((own - y).abs().max()) / max(1.0, float(y.abs().max()))
-        return gap if gap == gap else float("inf")  # NaN is far from everything
+        return gap if gap == gap else float("inf")  # NaN fits nothing
 
     def weights(self, reading: align.Reading, prefix: str = "") -> dict[str, Tensor]:
-        """The tensors under one reading, by the oracle's names."""
+        """Return the tensors under one reading, by the oracle's names."""
         return {
             f"{prefix}{name}": self.flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in reading.items()
         }
@@ -85,7 +85,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Found:
-    """A match: the mistakes, the number of the reading, how many heads or blocks take part, and the oracle's steps."""
+    """A match: the mistakes, the number of the reading, the number of heads or blocks, and the oracle's steps."""
 
     mistakes: tuple[str, ...]
     reading: int
@@ -95,9 +95,9 @@ class Found:
 
 @dataclass(frozen=True)
 class Nearest:
-    """How far the right model is from the student's outputs under the reading where it is nearest.
+    """The distance of the correct model from the student's outputs, under the nearest reading.
 
-    ``position`` is the first that is off, ``alone`` whether sequences of one token come out right.
+    ``position`` is the first that is off; ``alone`` says that sequences of one token are correct.
     """
 
     gap: float
@@ -110,7 +110,7 @@ Levels = Iterable[Iterable[Candidate]]
 
 
 def explain(component: str, q: Question) -> tuple[list[Found], Nearest | None]:
-    """All cheapest explanations, none where no known one fits; and where the right model does not, how far it is."""
+    """Return the explanations with the fewest mistakes, if any; if the correct model fails to fit, its distance too."""
     levels, right = _COMPONENTS[component]
     found = _cheapest(levels(q, q.expected), q) if q.expected else []
     found = found or _cheapest(levels(q, frozenset()), q)
@@ -159,16 +159,16 @@ def _nearest(q: Question, functions: Iterable[Function]) -> Nearest | None:
 
 
 def _attention_levels(q: Question, among: Names) -> Levels:
-    """By T=1 first, where queries and keys do not matter; other numbers of heads count as one mistake."""
+    """Yield candidates that fit at T=1, where queries and keys don't matter; a wrong number of heads is one mistake."""
     d, H = q.sizes["d"], q.sizes["H"]
     single = [case for case in q.cases if case[0].shape[1] == 1]
     readings: dict[tuple[int, bool], _Kept[align.Reading]] = {}
     early: dict[tuple[int, bytes, tuple[tuple[str, str], ...]], bool] = {}
-    alive: set[int] = set()  # readings for H heads
+    alive: set[int] = set()  # readings with H heads that fit at T=1
 
     def candidates(heads: int, most: int, least: int = 0) -> Iterator[Candidate]:
         nonlocal alive
-        # The rarer layouts are for correct work alone: with every mistake in each of them there is too much to try.
+        # Rare layouts are tried only without mistakes: all combinations would be too many.
         rarer = heads == H and not most
         if (heads, rarer) not in readings:
             found = (align.readings if rarer else align.common_readings)("attention", q.shapes, {"d": d, "H": heads})
@@ -180,12 +180,12 @@ def _attention_levels(q: Question, among: Names) -> Levels:
                 at_one = how
             for number, reading in enumerate(readings[heads, rarer]):
                 if least > 1 and number not in alive:
-                    continue  # with no single mistake does T=1 come out right
+                    continue  # T=1 fits with no single mistake
                 read = {how.get("key", "k"), how.get("value", "q")} & {*align.ROLES}
                 if not read <= reading.keys() or ("v" not in reading and how.get("value") == "input"):
-                    continue  # what this way reads is not there, or what it leaves out is not
+                    continue  # this way needs a role that is missing, or omits one that exists
                 at_one |= {} if "k" in reading else {"key": "q"}
-                # Readings that differ in queries and keys alone are the same at T=1.
+                # Readings that differ only in queries and keys agree at T=1.
                 matter = [*reading] if at_one is how else ["v", "o", "v.bias", "o.bias", how.get("value", "v")]
                 places = b"".join(reading[role].tobytes() for role in matter if role in reading)
                 key = (heads, places, tuple(sorted(at_one.items())))
@@ -216,7 +216,7 @@ def _attention_readings(q: Question, heads: int) -> Iterator[align.Reading]:
 
 
 def _implied(reading: align.Reading, H: int) -> list[str]:
-    """Mistakes that the tensors alone show."""
+    """Name the mistakes that the tensors alone show."""
     found = []
     if "q.bias" in reading:
         found.append("qkv_biases")
@@ -262,7 +262,7 @@ UNREAD = ("block_first_norm_missing", "block_second_norm_missing")
 
 
 def _block_levels(q: Question, among: Names) -> Levels:
-    """The composition around known linear maps in place of attention and MLP."""
+    """Yield the block's composition around stubs for attention and MLP."""
     readings = list(_norm_readings(q))
     for most in range(3):
         yield (
@@ -288,13 +288,13 @@ def _composed(q: Question, w: dict[str, Tensor], how: gpt.How) -> Function:
 
 
 def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
-    """Mistakes of the norms, from tensors and from values; two that make one known mistake are one."""
+    """Merge the norms' mistakes from tensors and from values; two that amount to one known mistake become one."""
     if implied == "norm_bias_missing" and "norm_not_centred" in names:
         return ("norm_rms", *(name for name in names if name != "norm_not_centred"))
     if implied == "norm_without_affine" and "block_no_norms" in names:
         return ("block_norms_missing", *(name for name in names if name != "block_no_norms"))
     if implied == "norm_shared" and set(UNREAD) & set(names):
-        return tuple(names)  # the other norm is not used, so it need not be there
+        return tuple(names)  # the other norm is unused, so it may be missing
     return (*([implied] if implied else []), *names)
 
 
@@ -302,14 +302,14 @@ def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
 
 
 def _model_levels(q: Question, among: Names) -> Levels:
-    """The composition around a known linear map in place of each block; other numbers of blocks are one mistake."""
+    """Yield the model's composition around a stub for each block; a wrong number of blocks is one mistake."""
     L, held = q.sizes["L"], q.sizes.get("blocks", 0)
     readings = _Kept((reading, q.weights(reading), implied) for reading, implied in _model_readings(q))
 
     def candidates(count: int, most: int, least: int) -> Iterator[Candidate]:
         for how, names in _ways(most, among, "model", "norm", least=least):
             if how.get("stack") == "last block missing" and held not in (0, L):
-                continue  # no block is left over: there are fewer
+                continue  # no block is unused: there are fewer
             for number, (reading, w, implied) in enumerate(readings):
                 gone = how.get("final norm") == "none" and implied == "norm_without_affine"
                 own = "" if gone else implied
@@ -325,7 +325,7 @@ def _model_levels(q: Question, among: Names) -> Levels:
     yield candidates(L, 0, 0)
     yield itertools.chain(candidates(L, 1, 1), *(candidates(count, 0, 0) for count in others))
     if q.blocks and not among:
-        return  # with real blocks each candidate is a whole forward pass: pairs cost seconds
+        return  # with real blocks each candidate is a full forward pass: pairs take seconds
     yield itertools.chain(candidates(L, 2, 2), *(candidates(count, 1, 1) for count in others))
 
 
@@ -351,9 +351,9 @@ _COMPONENTS: dict[str, tuple[Callable[[Question, Names], Levels], Callable[[Ques
 
 
 def _ways(most: int, among: Names, *components: str, least: int = 0) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Ways with ``least`` to ``most`` mistakes: for none the right one and what is accepted; two in different steps.
+    """Yield ways with ``least`` to ``most`` mistakes, two only in different steps; without any, the accepted ways too.
 
-    Where there are names in ``among``, with no other mistakes.
+    If ``among`` has names, only these mistakes are used.
     """
     rows = [(row, way) for row in mistakes.of(*components) for way in row.ways if not among or row.name in among]
     if least == 0:
@@ -369,7 +369,7 @@ def _ways(most: int, among: Names, *components: str, least: int = 0) -> Iterator
 
 
 class _Kept(Iterable[Item]):
-    """What an iterator gives, as far as it has been asked for, for going through it again."""
+    """Cache an iterator's items as they are requested, so that it can be iterated again."""
 
     def __init__(self, rest: Iterator[Item]) -> None:
         self._kept: list[Item] = []
