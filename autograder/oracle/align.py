@@ -1,11 +1,11 @@
-"""Which of the student's tensors is which: every way in which a class may keep its weights, as the oracle's weights.
+"""Match a student's tensors to the oracle's weights: yield every layout that the shapes allow.
 
-Names are the student's own, and shapes leave several readings open (a fused matrix may have its heads or its three
-roles outermost). So each function yields all readings that the shapes allow, the commonest first, and the caller keeps
-the one under which the oracle computes what the student's class computed.
+Names are the student's own, and shapes allow several readings (a fused matrix may have its heads or its three roles
+outermost). Each function yields all of them, the most common first, and the caller keeps the one under which the oracle
+reproduces the outputs of the student's class.
 
-A reading holds, for each weight of the oracle, where its entries lie among all of the student's, laid end to end and
-followed by a 0 and a 1: so it moves values in either direction, and gradients too.
+A reading holds, for each of the oracle's weights, the positions of its entries among all of the student's, laid end to
+end and followed by a 0 and a 1. It can therefore copy values in either direction, and gradients too.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Reading = dict[str, np.ndarray]  # of positions
 ROLES = ("q", "k", "v")
 TWO = (("q", "k"), ("q", "v"))
 ZERO, ONE = -2, -1
-FEW = 2000  # readings that are looked through for the one that is the same at other sizes
-MOST_PARTS = 8  # tensors for each head that are read by rule: twice as many as there are roles
-MOST = 4  # matrices that could be the same table: more than any model has, and few enough to try all pairs
+FEW = 2000  # readings searched for the same one at other sizes
+MOST_PARTS = 8  # tensors per head that are read by rule: twice the number of roles
+MOST = 4  # matrices with a table's shape: more than any model has, few enough to try all pairs
 
 
 def positions(shapes: Shapes) -> Tensors:
-    """For each tensor, where its entries lie among all of them."""
+    """Number the entries of all tensors end to end, each tensor's in its own shape."""
     found, start = [], 0
     for name, shape in shapes:
         size = int(np.prod(shape, dtype=np.int64))
@@ -42,14 +42,14 @@ def positions(shapes: Shapes) -> Tensors:
 
 
 def readings(component: str, shapes: Shapes, sizes: Mapping[str, int]) -> Iterator[Reading]:
-    """All readings of a component's tensors, numbered as in the oracle's answers, the common ones first."""
+    """Yield all readings of a component's tensors, numbered as in the oracle's answers, the common ones first."""
     yield from common_readings(component, shapes, sizes)
     if component == "attention":
         yield from attention_by_rule(shapes, sizes["d"], sizes["H"])
 
 
 def common_readings(component: str, shapes: Shapes, sizes: Mapping[str, int]) -> Iterator[Reading]:
-    """The readings that most submissions have, up to shapes that do not fit."""
+    """Yield the readings that most submissions have; stop at shapes that don't fit."""
     d = sizes["d"]
     try:
         if component == "attention":
@@ -61,7 +61,7 @@ def common_readings(component: str, shapes: Shapes, sizes: Mapping[str, int]) ->
         else:
             yield from (reading for reading, _ in model(shapes, sizes["V"], sizes["T_max"], d))
     except ValueError:
-        return  # a layout that nobody has thought of is no error
+        return  # an unknown layout is not an error
 
 
 def same_reading(
@@ -69,8 +69,8 @@ def same_reading(
 ) -> Reading | None:
     """Find at other ``sizes`` the reading that keeps weights as reading ``number`` of ``known`` does, if any.
 
-    ``known`` and ``shapes`` are the tensors of one class, built twice. Numbers do not carry over, since sizes that
-    coincide add readings: it is the one of the same rank among those that take each role from the same tensors.
+    ``known`` and ``shapes`` are the tensors of one class, built twice. Numbers do not carry over, since equal sizes
+    add readings: the result has the same rank among those that take each role from the same tensors.
     """
     exact = [name for name, _ in known] == [name for name, _ in shapes]
     seen = [_sources(r, known, exact) for r in itertools.islice(readings(component, known, known_sizes), number + 1)]
@@ -83,7 +83,7 @@ def same_reading(
 
 
 def _sources(reading: Reading, shapes: Shapes, exact: bool) -> dict[str, tuple[str, ...]]:
-    """Which tensors each role is taken from; unless ``exact``, by names without their numbers, which depend on H."""
+    """List each role's tensors by name; unless ``exact``, without the numbers in it, which depend on H."""
     names = [name if exact else re.sub("[0-9]+", "*", name) for name, _ in shapes]
     ends = np.cumsum([math.prod(shape) for _, shape in shapes])
     found = {}
@@ -94,7 +94,7 @@ def _sources(reading: Reading, shapes: Shapes, exact: bool) -> dict[str, tuple[s
 
 
 def _trim(value: np.ndarray) -> np.ndarray:
-    """A matrix or more, without the axes of size 1 that a batch or a convolution adds; a vector with one axis."""
+    """Drop the size-1 axes that a batch or a convolution adds to a matrix; flatten a vector."""
     if not is_matrix(value.shape):
         return value.reshape(-1)
     while value.ndim > 2 and 1 in value.shape:
@@ -103,9 +103,9 @@ def _trim(value: np.ndarray) -> np.ndarray:
 
 
 def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
-    """Readings of a MultiHeadAttention's tensors as q, k, v (H, d, d_head), o (H, d_head, d) and biases.
+    """Yield readings of a MultiHeadAttention's tensors as q, k, v (H, d, d_head), o (H, d_head, d) and biases.
 
-    Where there are two of the first three, k or v is missing; where there are three and no more, o is the identity.
+    With only two of q, k, v, either k or v is missing; with no matrix left for o, it is the identity.
     """
     tensors = positions(shapes)
     matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
@@ -121,9 +121,9 @@ def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
 
 
 def attention_by_rule(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
-    """Readings in which each role has an order of its axes (head, d, d_head) of its own.
+    """Yield readings in which each role orders its axes (head, d, d_head) in its own way.
 
-    A tensor holds one, two or all roles for all heads, or is one of a run of tensors, each for one head.
+    A tensor holds one, two or all roles for all heads, or is one of a run of tensors, one per head.
     """
     tensors = positions(shapes)
     matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
@@ -133,7 +133,7 @@ def attention_by_rule(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
     for inner, out in _split_output(matrices, d, H):
         outputs = [np.stack([value for _, value in out])] if len(out) > 1 else [value for _, value in out]
         readings_of_o = [o[0].transpose(0, 2, 1) for value in outputs for o in _orders(value, 1, d, H)]
-        if H > 1:  # the heads may be merged from the last to the first
+        if H > 1:  # the heads may be merged in reverse order
             readings_of_o += [o[::-1] for o in readings_of_o]
         for units in _units([value for _, value in inner], d, H):
             for chosen in itertools.product(*(list(_orders(value, count, d, H)) for value, count in units)):
@@ -143,7 +143,7 @@ def attention_by_rule(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
 
 
 def _units(values: list[np.ndarray], d: int, H: int) -> Iterator[list[tuple[np.ndarray, int]]]:
-    """The tensors, those of single heads stacked in runs or in turns, each with the number of roles that it holds."""
+    """Yield the tensors, those of single heads stacked in runs or in turns, each with its number of roles."""
     whole = [(value, value.size // (d * d)) for value in values if value.size % (d * d) == 0]
     heads = [value for value in values if value.size % (d * d)]
     if not heads:
@@ -164,7 +164,7 @@ def _units(values: list[np.ndarray], d: int, H: int) -> Iterator[list[tuple[np.n
 
 
 def _orders(value: np.ndarray, count: int, d: int, H: int) -> Iterator[np.ndarray]:
-    """Readings of a tensor as ``count`` roles (count, H, d, d_head): d is an axis, the others may come in any order."""
+    """Yield readings of a tensor as ``count`` roles (count, H, d, d_head): d is an axis, the others in any order."""
     sizes = {"r": count, "h": H, "k": d // H}
     if value.size != count * d * d:
         return
@@ -182,7 +182,7 @@ def _orders(value: np.ndarray, count: int, d: int, H: int) -> Iterator[np.ndarra
 
 
 def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
-    """Readings of an MLP's tensors as up (d, h), down (h, d) and their biases, for any inner width h."""
+    """Yield readings of an MLP's tensors as up (d, h), down (h, d) and their biases, for any inner width h."""
     tensors = positions(shapes)
     matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
     vectors = [value.reshape(-1) for _, value in tensors if not is_matrix(value.shape)]
@@ -206,7 +206,7 @@ def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
 
 
 def _parted(matrices: Tensors, count: int, size: int) -> Iterator[list[np.ndarray]]:
-    """Readings of one tensor of ``count`` times ``size`` entries, where there is no other, as that many matrices."""
+    """Yield readings of a single tensor of ``count`` times ``size`` entries as ``count`` matrices."""
     if len(matrices) != 1 or matrices[0][1].size != count * size:
         return
     value = matrices[0][1]
@@ -218,11 +218,11 @@ def _parted(matrices: Tensors, count: int, size: int) -> Iterator[list[np.ndarra
 
 
 def norms(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Reading, str]]:
-    """Readings of vectors as the gains and biases of the norms ``names``, each with the mistake that it implies."""
+    """Yield readings of vectors as gains and biases of the norms ``names``, each with the mistake that it implies."""
     few = [value.reshape(-1) for _, value in tensors if value.size <= 4 * d]
     if sum(map(len, few)) % d:
         few = [value for value in few if len(value) % d == 0]
-    # Gain and bias may be kept in one tensor, and one of them in several.
+    # One tensor may hold gain and bias, or several tensors one of them.
     vectors = list(np.concatenate(few).reshape(-1, d)) if few else []
     one, zero = np.full(d, ONE), np.full(d, ZERO)
     slots = [f"{name}.{part}" for name in names for part in ("gain", "bias")]
@@ -243,7 +243,7 @@ def norms(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Read
 
 
 def model(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Reading, str]]:
-    """Readings of GPT's own tensors as tok, pos, head and the final norm, each with the mistake that it implies."""
+    """Yield readings of GPT's own tensors as tok, pos, head and final norm, each with the mistake that it implies."""
     tensors = positions(shapes)
     matrices = [_trim(value) for _, value in tensors if _trim(value).ndim == 2]
     vectors = [(name, value) for name, value in tensors if value.size <= 4 * d]
@@ -262,7 +262,7 @@ def model(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Reading,
 
 
 def _tables(matrices: list[np.ndarray], V: int, T_max: int, d: int) -> Iterator[list[np.ndarray]]:
-    """The matrices themselves, or, where tokens and places share a table, with that one in two, in either order."""
+    """Yield the matrices; a table shared by tokens and positions is split in two, in either order."""
     joint = [m for m in matrices if sorted(m.shape) == sorted((V + T_max, d))]
     if len(joint) != 1:
         yield matrices
@@ -277,17 +277,17 @@ def _tables(matrices: list[np.ndarray], V: int, T_max: int, d: int) -> Iterator[
 
 
 def _split_output(matrices: Tensors, d: int, H: int) -> Iterator[tuple[Tensors, Tensors]]:
-    """Which of the matrices make queries, keys and values, and which the output projection."""
+    """Yield splits of the matrices into those for q, k, v and those for the output projection."""
     count = len(matrices)
     last_first = sorted(range(count), key=lambda i: ("o" not in matrices[i][0], -i))
-    for i in last_first:  # one matrix of d^2 (or H d^2, with heads of full width)
+    for i in last_first:  # one matrix of d^2 (or H d^2 for full-width heads)
         if matrices[i][1].size in (d * d, H * d * d):
             yield [m for j, m in enumerate(matrices) if j != i], [matrices[i]]
     runs = [range(count - H, count), range(H)] if count > H else []
     each = count // H
-    if H > 1 and count % H == 0 and each > 1:  # a slice in each head, among the head's other matrices
+    if H > 1 and count % H == 0 and each > 1:  # each head holds its slice among its other matrices
         runs += [range(i, count, each) for i in reversed(range(each))]
-    for run in runs:  # one slice for each head
+    for run in runs:  # one slice per head
         if all(matrices[i][1].size * H == d * d for i in run):
             yield [m for j, m in enumerate(matrices) if j not in run], [matrices[i] for i in run]
     if sum(value.size for _, value in matrices) == 3 * d * d:
@@ -295,14 +295,14 @@ def _split_output(matrices: Tensors, d: int, H: int) -> Iterator[tuple[Tensors, 
 
 
 def _roles(inner: Tensors, d: int, H: int) -> Iterator[list[np.ndarray]]:
-    """Readings of the tensors that are not the output projection as [q, k, v], or as two of them."""
+    """Yield readings of the tensors other than the output projection as [q, k, v], or as two of them."""
     values = [value for _, value in inner]
     for roles in itertools.chain(_threes(values, d, H), _twos(values, d, H)):
         yield from map(list, itertools.permutations(roles))
 
 
 def _twos(values: list[np.ndarray], d: int, H: int) -> Iterator[list[np.ndarray]]:
-    """Readings as two arrays (H, d, d_head): one matrix each for all heads, one together, or two for each head."""
+    """Yield readings as two arrays (H, d, d_head): a matrix for each role, one for both, or two per head."""
     if len(values) == 2 and all(value.size == d * d for value in values):
         yield from ([*ways] for ways in zip(*(_heads(value, d, H) for value in values), strict=False))
     elif len(values) == 1 and values[0].size == 2 * d * d:
@@ -314,15 +314,15 @@ def _twos(values: list[np.ndarray], d: int, H: int) -> Iterator[list[np.ndarray]
 
 
 def _threes(values: list[np.ndarray], d: int, H: int) -> Iterator[list[np.ndarray]]:
-    """Readings as three arrays (H, d, d_head), in the order in which they are kept."""
+    """Yield readings as three arrays (H, d, d_head), in storage order."""
     parts = [value.size / (d * d) for value in values]
-    if sum(parts) == 3 and all(part in (1, 2, 3) for part in parts):  # one tensor for one, two or all roles
+    if sum(parts) == 3 and all(part in (1, 2, 3) for part in parts):  # each tensor holds one, two or all roles
         ways = [list(_whole(value, d, H, int(part))) for value, part in zip(values, parts, strict=True)]
         together = zip(*ways, strict=False) if len(set(parts)) == 1 else itertools.product(*ways)
         for chosen in together:
             yield [role for roles in chosen for role in roles]
         return
-    if len(values) == 3:  # one small matrix for all heads, of one role or of all, or heads of full width
+    if len(values) == 3:  # one small matrix shared by all heads, or full-width heads
         small = [_oriented(v, d) for v in values]
         repeated = [[np.repeat(v[None], H, 0)] if v.size * H == d * d else [] for v in small]
         full = [list(_heads(v, d, H)) if v.size == d * d else [] for v in values]
@@ -333,7 +333,7 @@ def _threes(values: list[np.ndarray], d: int, H: int) -> Iterator[list[np.ndarra
         return
     by_head = [values[i * each : (i + 1) * each] for i in range(H)]
     by_role = [values[i::H] for i in range(H)]
-    for heads in (by_head, by_role):  # each head its own: one tensor for all roles, or two, or three
+    for heads in (by_head, by_role):  # each head has one to three tensors of its own
         options = [list(_one_head(head, d)) for head in heads]
         for chosen in zip(*options, strict=False):
             if (
@@ -344,7 +344,7 @@ def _threes(values: list[np.ndarray], d: int, H: int) -> Iterator[list[np.ndarra
 
 
 def _whole(value: np.ndarray, d: int, H: int, count: int) -> Iterator[list[np.ndarray]]:
-    """Readings of a tensor that keeps ``count`` roles for all heads as that many arrays (H, d, d_head)."""
+    """Yield readings of a tensor with ``count`` roles for all heads as ``count`` arrays (H, d, d_head)."""
     if count == 1:
         yield from ([way] for way in _heads(value, d, H))
         return
@@ -367,12 +367,12 @@ def _whole(value: np.ndarray, d: int, H: int, count: int) -> Iterator[list[np.nd
 
 
 def _one_head(values: list[np.ndarray], d: int) -> Iterator[list[np.ndarray]]:
-    """Readings of one head's tensors as arrays (d, d_head), three where they are all of its roles."""
+    """Yield readings of one head's tensors as arrays (d, d_head), three if they hold all its roles."""
     total = sum(value.size for value in values)
     dh, rest = divmod(total, 3 * d)
     if rest or not dh:
         return
-    if dh == d:  # of full width: nothing in the shape says which side is which
+    if dh == d:  # full width: the shape doesn't tell the two sides apart
         yield from ([value.T for value in values], values) if all(v.shape == (d, d) for v in values) else ()
         return
     for joined in (True, False):
@@ -392,12 +392,12 @@ def _one_head(values: list[np.ndarray], d: int) -> Iterator[list[np.ndarray]]:
 
 
 def _heads(value: np.ndarray, d: int, H: int) -> Iterator[np.ndarray]:
-    """Readings of one role's tensor, d^2 entries, as (H, d, d_head)."""
+    """Yield readings of one role's tensor of d^2 entries as (H, d, d_head)."""
     dh = d // H
     if value.shape == (d, d):
-        for wide in (value.T, value):  # nn.Linear keeps (out, in)
+        for wide in (value.T, value):  # nn.Linear stores (out, in)
             yield wide.reshape(d, H, dh).transpose(1, 0, 2)
-            if min(H, dh) > 1:  # else it is the same once more
+            if min(H, dh) > 1:  # otherwise the same reading again
                 yield wide.reshape(d, dh, H).transpose(2, 0, 1)
     elif value.ndim == 3 and sorted(value.shape) == sorted((H, d, dh)):
         for axes in itertools.permutations(range(3)):
@@ -406,7 +406,7 @@ def _heads(value: np.ndarray, d: int, H: int) -> Iterator[np.ndarray]:
 
 
 def _outputs(out: Tensors, d: int, H: int) -> Iterator[np.ndarray]:
-    """Readings of the output projection as (H, d_head, d)."""
+    """Yield readings of the output projection as (H, d_head, d)."""
     values = [value for _, value in out]
     if not values:
         yield np.where(np.eye(d, dtype=bool), ONE, ZERO).reshape(H, d // H, d)
@@ -414,7 +414,7 @@ def _outputs(out: Tensors, d: int, H: int) -> Iterator[np.ndarray]:
         slices = [v if v.shape == (d // H, d) else v.T for v in values]
         if all(v.shape == (d // H, d) for v in slices):
             yield np.stack(slices)
-    elif H > 1 and values[0].size == H * d * d:  # heads of full width
+    elif H > 1 and values[0].size == H * d * d:  # full-width heads
         yield (values[0].T if values[0].shape == (d, H * d) else values[0]).reshape(H, d, d)
     else:
         for turned in _heads(values[0].T if values[0].ndim == 2 else values[0], d, H):
@@ -422,12 +422,12 @@ def _outputs(out: Tensors, d: int, H: int) -> Iterator[np.ndarray]:
 
 
 def _oriented(value: np.ndarray, d: int) -> np.ndarray:
-    """A matrix with a side of d, that side first."""
+    """Transpose a matrix with a side of d so that this side comes first."""
     return value.T if value.ndim == 2 and value.shape[0] != d else value
 
 
 def _with_biases(reading: Reading, vectors: list[np.ndarray], d: int, H: int) -> Iterator[Reading]:
-    """The reading with the vectors as biases: of the projection alone, or also of queries, keys and values."""
+    """Yield the reading with the vectors as biases: of the projection only, or also of queries, keys and values."""
     dh = d // H
     if len(vectors) <= 1:
         yield reading | ({"o.bias": vectors[0]} if vectors and vectors[0].size == d else {})
@@ -435,7 +435,7 @@ def _with_biases(reading: Reading, vectors: list[np.ndarray], d: int, H: int) ->
     flat = np.concatenate(vectors)
     if flat.size != 4 * d:
         return
-    if len(vectors) == 2:  # fused, and the projection's
+    if len(vectors) == 2:  # one fused, one for the projection
         fused = max(vectors, key=len)
         threes = fused.reshape(3, H, dh)
         rest = min(vectors, key=len)

@@ -1,16 +1,16 @@
-"""The right model, as functions of a dict of tensors, and what known mistakes make of it.
+"""Compute the correct model, and its variants with known mistakes, as functions of a dict of tensors.
 
-Written apart from the reference solution, to check it too. Weights are stored as the formula reads (row vectors times
-matrices), not as nn.Linear keeps them:
+Written independently of the reference solution, to check it too. Weights are stored as in the formula (row vectors
+times matrices), not as nn.Linear stores them:
 
     tok (V, d)   pos (T_max, d)   per block l:   l.ln1.gain, l.ln1.bias, l.ln2.gain, l.ln2.bias (d,)
     l.q, l.k, l.v (H, d, d_head)  l.o (H, d_head, d)  l.o.bias (d,)
     l.up (d, 4d)  l.up.bias (4d,)  l.down (4d, d)  l.down.bias (d,)
     ln_f.gain, ln_f.bias (d,)     head (d, V)
 
-``how`` names, step by step, another way than the right one; an empty dict is the right model. The ways are listed in
-``mistakes/``, so that this file is the only one that knows what they compute. ``ways`` holds a ``how`` for each
-component: "attention", "mlp", "block", "model".
+``how`` maps a step to a wrong way of computing it; an empty dict is the correct model. The ways are listed in
+``mistakes/``, and only this file computes them. ``ways`` holds a ``how`` for each component: "attention", "mlp",
+"block", "model".
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NORM_AXES: dict[str, int | tuple[int, int]] = {"over time": -2, "over batch": 0,
 
 
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, how: How = RIGHT) -> Tensor:
-    """(..., d) -> (..., d): centred, divided by the root of the biased variance plus EPS, then gain and bias."""
+    """Normalise (..., d) -> (..., d): centre, divide by sqrt(biased variance + EPS), then gain and bias."""
     way = how.get("norm", "")
     axis: int | tuple[int, int] = NORM_AXES.get(way, -1)
     centred = x - (0 if way == "not centred" else x.mean(axis, keepdim=True))  # (..., d)
@@ -65,7 +65,7 @@ SCALES: dict[str, Callable[[int, int, int, int], float]] = {
     "after": lambda d, H, d_head, T: 1.0,
     "negative": lambda d, H, d_head, T: -1 / math.sqrt(d_head),
 }
-FUTURES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # where row t must not look at column s
+FUTURES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # query t must not attend to key s
     "": lambda t, s: s > t,
     "upside down": lambda t, s: s < t,
     "inverted": lambda t, s: s <= t,
@@ -74,37 +74,37 @@ FUTURES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # where row t must n
     "diagonal only": lambda t, s: s != t,
 }
 FILLS = {"zero": 0.0, "-1": -1.0, "-5": -5.0, "-10": -10.0, "+1e9": 1e9}
-EMPTY = ("inverted", "strict")  # masks that leave a row nothing; what students then see comes from a finite fill
+EMPTY = ("inverted", "strict")  # these mask a whole row; students see a result only with a finite fill
 AXES = {"": -1, "queries": -2, "heads": 1, "batch": 0}
 
 
 def projected(x: Tensor, w: Weights, name: str, how: How) -> Tensor:
-    """(B, T, d) -> (B, H, T, d_head): queries, keys or values of all heads."""
+    """Project (B, T, d) -> (B, H, T, d_head): queries, keys or values of all heads."""
     made = x[:, None] @ w[name]
     bias = w.get(f"{name}.bias")  # (H, d_head)
     return split(made if bias is None else made + bias[:, None], how)
 
 
 def split(made: Tensor, how: How) -> Tensor:
-    """(B, H, T, d_head), or what a view of (B, T, H, d_head) takes for it."""
+    """Return (B, H, T, d_head) as it is, or as a wrong view of (B, T, H, d_head) gives it."""
     return made.transpose(1, 2).reshape(made.shape) if how.get("split") == "by view" else made
 
 
 @functools.cache
 def hidden_from(way: str, T: int) -> Tensor:
-    """(T, T): where row t must not look at column s."""
+    """Return the mask (T, T), True if query t must not attend to key s."""
     return FUTURES.get(way, FUTURES[""])(torch.arange(T)[:, None], torch.arange(T)[None, :])
 
 
 def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
-    """(B, T, d) -> (B, H, T, T): how much position t reads from each s <= t, per head."""
+    """Compute attention weights (B, T, d) -> (B, H, T, T): of query t for each key s <= t, per head."""
     T, d = x.shape[1:]
     q, k = projected(x, w, f"{at}.q", how), projected(x, w, f"{at}.{how.get('key', 'k')}", how)
     H, d_head = q.shape[1], q.shape[-1]
     scores = q @ k.mT * SCALES[how.get("scale", "")](d, H, d_head, T)  # (B, H, T, T)
     way, softmax = how.get("mask", ""), how.get("softmax", "")
     axis = AXES.get(softmax, -1)
-    # On another axis whole columns are masked: what students then see come from a finite fill.
+    # Other softmax axes have fully masked slices; students see a result only with a finite fill.
     fill = -math.inf if axis in (-1, -2) and way not in EMPTY else -1e9
     future = hidden_from(way, T)
     if softmax == "none":
@@ -122,12 +122,12 @@ def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
 
 
 def attention(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
-    """(B, T, d) -> (B, T, d): H heads, each through its own rows of the output projection, summed."""
+    """Compute attention (B, T, d) -> (B, T, d): H heads, concatenated, then the output projection."""
     if how.get("over") == "batch":
         return attention(x.transpose(0, 1), w, at, {**how, "over": ""}).transpose(0, 1)
     way = how.get("value", "v" if f"{at}.v" in w else "input")
     if way == "input":
-        H, width, _ = w[f"{at}.o"].shape  # each head gets its share of x, or all of it
+        H, width, _ = w[f"{at}.o"].shape  # each head gets a slice of x, or all of it
         value = split(x.reshape(*x.shape[:2], -1, width).expand(-1, -1, H, -1).transpose(1, 2), how)
     else:
         value = projected(x, w, f"{at}.{way}", how)
@@ -169,9 +169,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def mlp(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
-    """(..., d) -> (..., d): up to 4d, GELU, down again."""
+    """Compute the MLP (..., d) -> (..., d): up-projection to 4d, GELU, down-projection."""
     way = how.get("activation", "")
-    outside = ("before", "after", "twice")  # a GELU that is not, or not only, between the two maps
+    outside = ("before", "after", "twice")  # GELU not, or not only, between the two projections
     gelu, same = ACTIVATIONS[""], ACTIVATIONS["none"]
     between = gelu if way == "twice" else ACTIVATIONS["none" if way in outside else way]
     given = gelu(x) if way == "before" else x
@@ -186,7 +186,7 @@ Part = Callable[[Tensor], Tensor]
 
 
 def composed(x: Tensor, w: Weights, at: str, attend: Part, think: Part, how: How = RIGHT) -> Tensor:
-    """(B, T, d) -> (B, T, d): two sublayers, each reading the stream through a norm and adding to it."""
+    """Compose a block (B, T, d) -> (B, T, d): two pre-norm sublayers that add to the residual stream."""
 
     def norm(number: int, x: Tensor) -> Tensor:
         return layer_norm(x, w[f"{at}.ln{number}.gain"], w[f"{at}.ln{number}.bias"], how)
@@ -218,7 +218,7 @@ def composed(x: Tensor, w: Weights, at: str, attend: Part, think: Part, how: How
 
 
 def block(x: Tensor, w: Weights, at: str, ways: Ways = MappingProxyType({})) -> Tensor:
-    """(B, T, d) -> (B, T, d): the block with its own attention and MLP."""
+    """Compute a block (B, T, d) -> (B, T, d) with its own attention and MLP."""
 
     def attend(x: Tensor) -> Tensor:
         return attention(x, w, at, ways.get("attention", RIGHT))
@@ -233,7 +233,7 @@ def block(x: Tensor, w: Weights, at: str, ways: Ways = MappingProxyType({})) -> 
 
 
 def stacked(idx: Tensor, w: Weights, blocks: Sequence[Part], how: How = RIGHT) -> Tensor:
-    """(B, T) -> (B, T, V): embeddings, the blocks one after the other, final LayerNorm, unembedding."""
+    """Compute logits (B, T) -> (B, T, V): embeddings, the blocks in turn, final LayerNorm, unembedding."""
     B, T = idx.shape
     factor = {"times sqrt d": math.sqrt(w["tok"].shape[1]), "none": 0}.get(how.get("embedding", ""), 1)
     x = w["tok"][idx] * factor  # (B, T, d)
@@ -275,11 +275,11 @@ def stacked(idx: Tensor, w: Weights, blocks: Sequence[Part], how: How = RIGHT) -
 
 
 def blocks(w: Weights, order: Iterable[int], ways: Ways = MappingProxyType({})) -> list[Part]:
-    """The blocks of these numbers, each with its own weights."""
+    """Return the blocks with these numbers, each with its own weights."""
     return [functools.partial(block, w=w, at=str(number), ways=ways) for number in order]
 
 
 def gpt(idx: Tensor, w: Weights, ways: Ways = MappingProxyType({})) -> Tensor:
-    """(B, T) -> (B, T, V): the logits."""
+    """Compute the logits (B, T) -> (B, T, V)."""
     L = sum(name.endswith(".ln1.gain") for name in w)
     return stacked(idx, w, blocks(w, range(L), ways), ways.get("model", RIGHT))
