@@ -1,4 +1,4 @@
-"""The oracle's handle: the same wire as a student's, but its failures are the grader's own."""
+"""Query the oracle's process over the same wire as a student's; a failure here is the grader's own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autograder.sandbox.wire import WireError
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """With which mistakes the oracle agrees, under which of ``align``'s readings, for how many heads or blocks.
+    """A match with the oracle: the mistakes, the number of ``align``'s reading, and the number of heads or blocks.
 
     ``how`` holds the oracle's steps that these mistakes change.
     """
@@ -28,7 +28,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How one class keeps its weights, as its own check has found it: tensors, sizes, number of the reading, steps."""
+    """The weight layout of one class, as found by its own check: tensors, sizes, number of the reading, steps."""
 
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     sizes: Mapping[str, int]
@@ -38,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Which of GPT's tensors is which, at one size.
+    """The roles of GPT's tensors, at one size.
 
     ``parts`` are "attention", "mlp", "block" and, if GPT's own tensors are known, "model". ``local`` has the names of a
     part's tensors in its class, ``blocks`` their names in GPT, block by block in the order of application; ``own`` are
@@ -53,17 +53,17 @@ class Layout:
 
     @property
     def names(self) -> set[str]:
-        """All tensors that it assigns."""
+        """Return the names of all tensors that it assigns."""
         return {*self.own, *(name for block in self.blocks for part in block.values() for name in part)}
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All cheapest explanations of what a class computes: one without mistakes where it is right, or none at all.
+    """All explanations of a class with the fewest mistakes: one without any if it is correct, or none at all.
 
-    ``gap`` is how far the outputs are from the right ones, relative to the largest, under the reading of the tensors
-    where they are nearest (None where they cannot be compared); ``position`` the first that is off; ``alone`` whether
-    sequences of one token come out right.
+    ``gap`` is the outputs' distance from the correct ones, relative to the largest, under the nearest reading of the
+    tensors (None if they cannot be compared); ``position`` is the first that is off; ``alone`` says that sequences of
+    one token are correct.
     """
 
     matches: tuple[Match, ...]
@@ -72,20 +72,20 @@ class Comparison:
     alone: bool = False
 
 
-# Seconds of computing, several times what honest submissions need.
+# CPU seconds, several times what honest submissions need.
 QUESTION_CPU = 8.0  # one question
-SUBMISSION_CPU = 10.0  # all questions of one submission; then each gets only what a right class needs many times over
-SHORT_CPU = 0.5
-KEPT = 4  # composed models that the oracle's process keeps
-_numbers = itertools.count(1)  # of composed models, which outlive a handle in the oracle's process
+SUBMISSION_CPU = 10.0  # all questions of one submission; after that, SHORT_CPU each
+SHORT_CPU = 0.5  # many times what a correct class needs
+KEPT = 4  # composed models kept in the oracle's process
+_numbers = itertools.count(1)  # of composed models: the oracle's process keeps them longer than a handle lives
 
 
 class TooLarge(SandboxError):
-    """A question that cannot be sent, or takes too long to answer."""
+    """Raised if a question cannot be sent, or takes too long to answer."""
 
 
 class Oracle:
-    """Asks a student-free fork of the zygote what the right model computes; forked at a zygote's first question."""
+    """A client of the oracle, a fork of the zygote without student code, forked at the first question."""
 
     def __init__(self, zygote: Zygote) -> None:
         self._zygote = zygote
@@ -94,7 +94,7 @@ class Oracle:
         self.cpu = 0.0  # s, spent on the questions of this handle
 
     def compose(self, layout: Layout, weights: Mapping[str, np.ndarray]) -> Composed | None:
-        """The student's GPT, if it is the composition of its classes with the mistakes in ``layout``.
+        """Compose the student's GPT from its classes, with the mistakes in ``layout``.
 
         ``weights`` are the student's, by name, and decide the precision. None if the layout of a class, found at other
         sizes, has no counterpart at these.
@@ -103,7 +103,7 @@ class Oracle:
         return composed if composed.exists() else None
 
     def attention(self, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
-        """(B, T, d) -> (B, T, d), for the weights q, k, v, o and o.bias of one block."""
+        """Compute attention (B, T, d) -> (B, T, d) with the weights q, k, v, o and o.bias of one block."""
         answer: np.ndarray = self.ask("attention", {"weights": dict(weights), "x": x})
         return answer
 
@@ -119,13 +119,12 @@ class Oracle:
         readings: int | None = None,
         blocks: Composed | None = None,
     ) -> Comparison:
-        """With which known mistakes the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
+        """Find known mistakes with which the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
 
         ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
-        largest entry. Mistakes that are ``expected`` are tried by themselves first. ``readings`` of an attention's
-        tensors are tried, or all; the first ones go by names. A "model" has the ``blocks`` of a composed one, or else
-        a linear map in place of each. Nothing is found for a class with so many or such large tensors that the
-        comparison takes too long.
+        largest entry. ``expected`` mistakes are tried on their own first. At most ``readings`` of an attention's
+        tensors are tried, or all if None; the first go by names. A "model" uses the ``blocks`` of a composed one, or
+        else a stub for each. The result is empty if too many or too large tensors make the comparison take too long.
         """
         arguments = {
             "component": component,
@@ -153,19 +152,19 @@ class Oracle:
         idx: np.ndarray,
         targets: np.ndarray,
     ) -> dict[str, np.ndarray]:
-        """Gradients of the loss for GPT's own ``tensors``, with x @ ``probe`` in place of each block."""
+        """Compute gradients of the loss for GPT's own ``tensors``, with x @ ``probe`` in place of each block."""
         arguments = {"tensors": list(tensors.items()), "reading": reading, "sizes": dict(sizes)}
         return dict(self.ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
 
     def ask(self, operation: str, arguments: dict[str, Any], *before: Operation) -> Any:
-        """What the oracle's process answers, once the operations ``before`` are done."""
+        """Send the operations ``before``, then this one, and return its answer."""
         process = self._zygote.oracle()
         spent = process.cpu
         left = max(SHORT_CPU, SUBMISSION_CPU - self.cpu)
         try:
             return process.call([*before, (operation, arguments)], min(QUESTION_CPU, left), 10 * QUESTION_CPU)
         except KeyboardInterrupt:
-            process.close()  # or its answer would come to the next question
+            process.close()  # or the next question would get its answer
             raise
         except (TimedOut, WireError) as error:
             raise TooLarge(f"the oracle cannot answer {operation}: {error}") from error
@@ -175,7 +174,7 @@ class Oracle:
             self.cpu += process.cpu - spent
 
     def holds(self, composed: Composed) -> bool:
-        """Whether its process has that model; from now on it has, as the last of few."""
+        """Return whether the oracle's process has that model, and record it as the most recent."""
         process = self._zygote.oracle()
         if process is not self._process:
             self._process, self._held = process, []
@@ -185,21 +184,21 @@ class Oracle:
 
 
 class Composed:
-    """A student's whole model as the oracle computes it."""
+    """A student's whole model, as computed by the oracle."""
 
     def __init__(self, oracle: Oracle, layout: Layout, weights: Mapping[str, np.ndarray]) -> None:
         self._oracle, self.layout, self._weights = oracle, layout, weights
         self._number = next(_numbers)
 
     def exists(self) -> bool:
-        """Whether the layouts of its classes have a counterpart at its sizes."""
+        """Return whether the layouts of its classes have a counterpart at its sizes."""
         try:
             return bool(self.ask("exists"))
         except TooLarge:
             return False
 
     def logits(self, idx: np.ndarray) -> np.ndarray | None:
-        """(B, T) int64 -> (B, T, V) float32; None if it can compute nothing for so many rows or tokens."""
+        """Compute logits (B, T) int64 -> (B, T, V) float32; None if that fails for so many rows or tokens."""
         try:
             answer: np.ndarray | None = self.ask("logits", {"idx": idx})
         except TooLarge:
@@ -207,14 +206,14 @@ class Composed:
         return answer
 
     def block_order(self, cases: Sequence[tuple[np.ndarray, np.ndarray]], tolerance: float) -> tuple[int, ...]:
-        """The order of the blocks under which it computes ``cases``, tokens and logits; empty if there is none."""
+        """Find the order of the blocks that reproduces ``cases``, tokens and logits; empty if none does."""
         try:
             return tuple(self.ask("block_order", {"cases": list(cases), "tolerance": tolerance}))
         except TooLarge:
             return ()
 
     def ask(self, operation: str, arguments: dict[str, Any] | None = None) -> Any:
-        """An answer about this model, which is sent along if the oracle's process does not have it."""
+        """Ask about this model, and send it along if the oracle's process does not have it."""
         before: list[Operation] = []
         if not self._oracle.holds(self):
             given = {"number": self._number, "layout": asdict(self.layout), "weights": dict(self._weights)}

@@ -1,4 +1,4 @@
-"""Inside the oracle's process: what the right model, or a wrong one, computes for given weights."""
+"""Serve the oracle's process: compute the correct model, or one with mistakes, for given weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_ORDERS = 120  # of blocks: all of five
 
 @dataclass(frozen=True)
 class Model:
-    """A student's whole model in the oracle's terms; without weights if its layout is not known."""
+    """A student's whole model with the oracle's names; without weights if its layout is unknown."""
 
     weights: dict[str, Tensor] | None
     ways: gpt.Ways
@@ -37,10 +37,10 @@ class Model:
 
 
 class Operations:
-    """What the oracle can be asked; arrays in float64 give answers in float64."""
+    """The oracle's operations; float64 arrays give float64 answers."""
 
     def __init__(self) -> None:
-        self.models: dict[int, Model] = {}  # the last few, the latest at the end
+        self.models: dict[int, Model] = {}  # the last few, most recent last
 
     def do_compose(self, number: int, layout: dict[str, Any], weights: dict[str, np.ndarray]) -> None:
         """Keep a student's whole model under ``number``."""
@@ -57,11 +57,11 @@ class Operations:
         return model
 
     def do_exists(self, number: int) -> bool:
-        """Whether the layouts of its classes have a counterpart at its sizes."""
+        """Return whether the layouts of its classes have a counterpart at its sizes."""
         return self._model(number).weights is not None
 
     def do_logits(self, number: int, idx: np.ndarray) -> Tensor | None:
-        """What the model computes; None if its mistakes let it compute nothing for so many rows or tokens."""
+        """Compute the model's logits; None if its mistakes make that fail for so many rows or tokens."""
         try:
             with torch.no_grad():
                 return self._model(number)(torch.from_numpy(idx))
@@ -71,7 +71,7 @@ class Operations:
     def do_block_order(
         self, number: int, cases: list[tuple[np.ndarray, np.ndarray]], tolerance: float
     ) -> tuple[int, ...]:
-        """The first order of the blocks, as listed before any other, under which the model computes ``cases``."""
+        """Find the first order of the blocks that reproduces ``cases``, beginning with the listed one."""
         model = self._model(number)
         given = [(torch.from_numpy(idx), torch.from_numpy(logits)) for idx, logits in cases]
 
@@ -101,12 +101,11 @@ class Operations:
         readings: int | None,
         number: int | None = None,
     ) -> dict[str, Any]:
-        """Which known mistakes, of the fewest, make the oracle compute ``cases``: inputs and outputs of a class.
+        """Find the fewest known mistakes with which the oracle computes ``cases``: inputs and outputs of a class.
 
-        ``matches`` are the explanations that do so, without mistakes where the right model does, none where no known
-        one does. ``reading`` is the number of the reading of ``tensors`` among those that ``align`` yields. ``nearest``
-        tells how far the right model is where it does not fit. ``number`` is that of a composed model whose blocks are
-        taken.
+        ``matches`` are these explanations: one without mistakes if the correct model fits, none if no known one does.
+        ``reading`` is the number of the reading of ``tensors`` among those that ``align`` yields. ``nearest`` is the
+        distance of the correct model if it does not fit. ``number`` is that of a composed model whose blocks are used.
         """
         question = search.Question(
             shapes=[(name, value.shape) for name, value in tensors],
@@ -138,7 +137,7 @@ class Operations:
         idx: np.ndarray,
         targets: np.ndarray,
     ) -> dict[str, np.ndarray]:
-        """Gradients of the loss for GPT's own tensors, with a linear map in place of each block."""
+        """Compute gradients of the loss for GPT's own tensors, with a stub for each block."""
         flat = _flat([value for _, value in tensors], probe.dtype).requires_grad_()
         shapes = [(name, value.shape) for name, value in tensors]
         where, _ = next(itertools.islice(align.model(shapes, sizes["V"], sizes["T_max"], sizes["d"]), reading, None))
@@ -153,7 +152,7 @@ class Operations:
 
 
 def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:
-    """GPT's ``weights`` by the oracle's names, as ``layout`` assigns them; without GPT's own if these are unknown.
+    """Return GPT's ``weights`` by the oracle's names, as assigned by ``layout``; GPT's own only if known.
 
     None if the layout of a class has no counterpart at these sizes.
     """
@@ -169,7 +168,7 @@ def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> d
 def _readings(
     layout: dict[str, Any], given: Mapping[str, tuple[int, ...]]
 ) -> Iterator[tuple[str, tuple[str, ...], dict[str, Tensor] | None]]:
-    """For each part of each block, and GPT itself: the oracle's prefix, the student's names, and how these are read."""
+    """Yield the oracle's prefix, the student's names and their reading, for each part of each block and GPT itself."""
     parts = [(f"{i}.", kind, names) for i, block in enumerate(layout["blocks"]) for kind, names in block.items()]
     if "model" in layout["parts"]:
         parts.append(("", "model", layout["own"]))
@@ -193,7 +192,7 @@ def _reading(
 
 
 def _flat(tensors: list[np.ndarray], dtype: np.dtype[Any]) -> Tensor:
-    """All entries end to end, then a 0 and a 1, as ``align`` counts them."""
+    """Lay all entries end to end, then a 0 and a 1, as ``align`` numbers them."""
     return torch.from_numpy(np.concatenate([*(t.reshape(-1) for t in tensors), np.array([0, 1])]).astype(dtype))
 
 
@@ -202,7 +201,7 @@ def _tensors(weights: Mapping[str, np.ndarray], prefix: str = "") -> dict[str, T
 
 
 def main(channel: int) -> None:
-    """Serve questions on ``channel``. No student code is here, so nothing is confined; none can look in either."""
+    """Serve questions on ``channel``, unconfined since no student code runs here, and closed to student processes."""
     confine.close_all_but(channel)
     wire.write(channel, wire.encode({"held": []}))
     worker.serve(channel, Operations())
