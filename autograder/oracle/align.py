@@ -67,7 +67,7 @@ def common_readings(component: str, shapes: Shapes, sizes: Mapping[str, int]) ->
 def same_reading(
     component: str, known: Shapes, known_sizes: Mapping[str, int], number: int, shapes: Shapes, sizes: Mapping[str, int]
 ) -> Reading | None:
-    """Find at other ``sizes`` the reading that keeps weights as reading ``number`` of ``known`` does, if any.
+    """Find, at other ``sizes``, the reading that matches reading ``number`` of ``known``, if any.
 
     ``known`` and ``shapes`` are the tensors of one class, built twice. Numbers do not carry over, since equal sizes
     add readings: the result has the same rank among those that take each role from the same tensors.
@@ -174,7 +174,7 @@ def _orders(value: np.ndarray, count: int, d: int, H: int) -> Iterator[np.ndarra
         seen = set()
         for order in itertools.permutations("rhk"):
             lengths = tuple(sizes[letter] for letter in order)
-            kept = tuple(letter for letter in order if sizes[letter] > 1)  # an axis of size 1 may stand anywhere
+            kept = tuple(letter for letter in order if sizes[letter] > 1)  # an axis of size 1 fits anywhere
             if kept in seen or not bounds <= {1, *itertools.accumulate(lengths, operator.mul)}:
                 continue
             seen.add(kept)

@@ -284,7 +284,7 @@ ROWS = (
     ),
     _row(
         "projections_doubled",
-        "nn.MultiheadAttention has its own projections; your layers in front project a second time.",
+        "nn.MultiheadAttention has its own projections; your own layers project the input a second time.",
         "the layers in front of it",
     ),
     _row("heads_shared", "All heads are the same Head object; each needs its own.", "how the heads are created"),

@@ -97,7 +97,7 @@ ROWS = (
     ),
     _model(
         "stack_extra_residual",
-        "GPT adds each block's input again; the block already does that itself.",
+        "GPT adds each block's input again; the block already does that.",
         "the loop over the blocks",
         "stack",
         ("extra residual",),

@@ -32,7 +32,7 @@ ROWS = (
     _row(
         "axis_unknown",
         "The tensor has no such dim; dims are counted from 0.",
-        "the index of shape, and dim",
+        "the dim argument, or the index into shape",
     ),
     _row("root_of_negative", "This takes the square root of a negative number.", "the argument of the root"),
     _row("sequential_of_list", "nn.Sequential takes modules one by one, not a list of them.", "its arguments"),
