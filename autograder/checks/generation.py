@@ -32,9 +32,10 @@ from autograder.sandbox.student import Student
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
 UNLIKELY = math.log(1e9)
-PAST = 8  # new tokens after a prompt of T_max - 1
+PAST = 6  # new tokens after a prompt of T_max - 1
 OTHERS = 64  # different prompts: that each gets its likeliest token is then no chance
 ROWS = 8  # many rows and few steps: a step costs the same for all of them
+WIDE = 4  # rows of T_max tokens, which cost more
 DRAWS = 4096  # with two seeds: a temperature of 0.9 then shows
 SPREADS, LIKELIEST = (2.0, 1.0, 0.3), 0.7  # of the logits, the first at which no token is nearly certain
 NOISY = 32  # draws of a forward that is not the same twice
@@ -111,7 +112,7 @@ def test_crop(
     student: Student, assignment: Assignment, model: Module, forward: Forward, rng: np.random.Generator, notes: Notes
 ) -> None:
     n = sizes(assignment)
-    prompt = rng.integers(0, n.V, (ROWS, n.T_max - 1))
+    prompt = rng.integers(0, n.V, (WIDE, n.T_max - 1))
     tokens = generate(student, model, prompt, PAST, n)
     judge(forward, n, tokens, prompt.shape[1], f"past T_max={n.T_max}")
     notes.say(f"Past T_max={n.T_max} each new token follows from the last {n.T_max} tokens.")
@@ -121,8 +122,8 @@ def test_long_prompt(
     student: Student, assignment: Assignment, model: Module, forward: Forward, rng: np.random.Generator
 ) -> None:
     n = sizes(assignment)
-    prompt = rng.integers(0, n.V, (ROWS, n.T_max + 7))
-    tokens = generate(student, model, prompt, 8, n)
+    prompt = rng.integers(0, n.V, (WIDE, n.T_max + 7))
+    tokens = generate(student, model, prompt, PAST, n)
     judge(forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]}, with T_max={n.T_max}")
 
 

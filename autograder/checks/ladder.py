@@ -108,8 +108,10 @@ def affordable(module: Module) -> None:
         )
 
 
-def random_matrices(model: Module, rng: np.random.Generator, size: float) -> dict[str, np.ndarray]:
-    """New values for every trainable matrix, of standard deviation ``size`` / sqrt(last dimension).
+def random_matrices(
+    model: Module, rng: np.random.Generator, size: float, frozen: bool = False
+) -> dict[str, np.ndarray]:
+    """Draw every trainable matrix, or with ``frozen`` every one, with a deviation of ``size`` / sqrt(last dimension).
 
     With gains of 1 and biases of 0, the logits then have a standard deviation of about ``size``. The values are
     uniform, which is quicker than normal and just as good.
@@ -119,7 +121,7 @@ def random_matrices(model: Module, rng: np.random.Generator, size: float) -> dic
     return {
         p.name: (rng.random(p.shape, np.float32) - np.float32(0.5)) * np.float32(size * np.sqrt(12 / p.shape[-1]))
         for p in model.parameters
-        if p.grad and p.is_matrix and p.name not in kept
+        if (p.grad or frozen) and p.is_matrix and p.name not in kept
     }
 
 

@@ -153,8 +153,7 @@ def compare(
         compared = {name for name, _ in _part(judged["model"]).shapes}
         scales = {p.name for p in model.parameters if not p.shape and p.name in layout.own} - compared
         layout = replace(layout, own=tuple(name for name in layout.own if name not in scales))
-        weights = {name: value.astype(np.float32) for name, value in matching.own_weights(model, rng).items()}
-        weights = {name: value for name, value in weights.items() if name not in scales}
+        weights = {name: value for name, value in initial_spread(model, rng).items() if name not in scales}
         model.push(weights)
         cases = [(idx, ladder.logits(model(idx), (*idx.shape, n.V)).astype(np.float32)) for idx in tokens]
     except (Failed, StudentError):
@@ -197,6 +196,13 @@ def compare(
 
 def _known(student: Student, oracle: Oracle, layout: Layout, order: tuple[int, ...]) -> Whole:
     return Whole(student, oracle, replace(layout, blocks=tuple(layout.blocks[i] for i in order)), order)
+
+
+def initial_spread(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw all parameters but masks: matrices about as large as initial ones, gains and biases around 1."""
+    few = [p for p in model.parameters if not p.is_matrix]
+    vectors = {p.name: np.asarray(np.float32(0.5) + rng.random(p.shape, np.float32)) for p in few}
+    return vectors | ladder.random_matrices(model, rng, 1.0, frozen=True)
 
 
 def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dims) -> Layout | None:
