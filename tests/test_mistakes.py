@@ -36,7 +36,7 @@ SHAPES: dict[str, list[tuple[str, tuple[int, ...]]]] = {
 }
 SHAPES["norm"] = SHAPES["block"]
 WAYS = [(row, way) for row in MISTAKES for way in row.ways if not row.accepted]
-DIFFERS = "For the same weights the output is off by up to 100 % of its largest entry, from position 0 on."
+DIFFERS = "For the same weights the output is off by up to 100 % of its maximum, from position 0 on."
 PAIRS = [
     (("scale_sqrt_d", "sqrt d"), ("projection_relu", "relu")),
     (("value_is_key", "k"), ("mask_one_more", "one more")),
@@ -129,7 +129,7 @@ def test_rows_have_names_and_words_of_their_own() -> None:
         assert bool(row.step) == bool(row.ways)
         assert bool(row.look) != row.accepted
         compared = row.component in (*SIZES, "any")
-        whole = f"{DIFFERS} {row.told} All else in it is right." if compared else row.told
+        whole = f"{DIFFERS} {row.told} Everything else is correct." if compared else row.told
         assert len(textwrap.wrap(whole, WIDTH)) <= (LINES if compared else LINES - 1), whole
         assert not any(line in row.told.replace(" ", "") for line in SOLUTION)
 

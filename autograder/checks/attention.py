@@ -1,4 +1,4 @@
-"""MultiHeadAttention by itself: what it computes for given weights, how many heads, what each position reads."""
+"""MultiHeadAttention alone: its output for given weights, the number of heads, what each position attends to."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ pytestmark = pytest.mark.needs("MultiHeadAttention")
 D, H, T_MAX = 20, 4, ladder.T_MAX
 MORE = 5  # heads, each of width 4
 WIDTH = D // H
-# How many parameters there are beside the projection, where the heads cannot be compared with any.
+# Parameters besides the projection, for heads that fit no known layout.
 FEW = {0: "heads_not_registered", 3 * WIDTH**2: "heads_small", 3 * H * WIDTH**2: "heads_small"}
-GENTLE = 0.2  # inputs as small make scores at which no position takes all the weight
-BIG = 8  # inputs as large make scores that a fill of -20 does not drown
+GENTLE = 0.2  # inputs this small don't saturate the softmax
+BIG = 8  # inputs this large give scores that a fill of -20 doesn't mask
 SMALL = 1e-5  # of the largest output: float32 rounding
-ALIKE = 1e-3  # by which positions differ that are nearly the same: equal ones would give the check away
+ALIKE = 1e-3  # difference between nearly equal positions: equal ones would give the check away
 SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "heads_full_size")
 
 
@@ -39,7 +39,7 @@ SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "he
 def judged(
     student: Student, oracle: Oracle, shapes: list[tuple[int, int]], shared_rng: np.random.Generator
 ) -> matching.Judged:
-    """The comparison at H heads; at T=1 first, where queries and keys do not matter."""
+    """Compare with the oracle at H heads; T=1 counts first, since queries and keys don't matter there."""
     return judge(student, oracle, H, shapes, shared_rng)
 
 
@@ -77,8 +77,8 @@ def test_heads(
 ) -> None:
     if judged.match is None:
         raise Failed(
-            f"Whether there are {H} separate heads cannot be seen while the values are not those of any known "
-            f"attention: see the check of the formula."
+            f"The {H} heads can't be told apart while the output matches no known attention; fix the formula check "
+            f"first."
         )
     wrong = [row for row in map(mistakes.named, judged.match.mistakes) if row.name in SEPARATE]
     if wrong:
@@ -88,12 +88,12 @@ def test_heads(
         extra = set(other.match.mistakes) - set(judged.match.mistakes) if other.match else {"heads_wrong_number"}
         found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
         if found:
-            layouts.pop("attention", None)  # with other numbers of heads it is not what it is with this one
+            layouts.pop("attention", None)  # for another H it computes something else
             raise Failed(
-                f"For H={heads} the output is not that of {heads} separate heads, each of width {D // heads}.",
+                f"For H={heads} the output doesn't match {heads} separate heads of width {D // heads}.",
                 causes=found[:1],
             )
-    notes.say(f"{H} heads are {H}, 1 is 1, and {MORE} are {MORE}, each with matrices of its own.")
+    notes.say(f"1, {H} and {MORE} heads work, each head with its own weights.")
 
 
 def test_simplex(
@@ -106,12 +106,12 @@ def test_simplex(
 ) -> None:
     steps = {row.step for row in map(mistakes.named, judged.match.mistakes)} if judged.match else {"softmax"}
     if steps & {"merge", "split"} and not steps & {"mask", "softmax"}:
-        notes.say("The weights themselves sum to 1, as the comparison with the formula shows.")
+        notes.say("The attention weights sum to 1, as the comparison with the formula shows.")
         return
     B, T = shapes[0]
     weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
     module, replica = build_twice(student)
-    # If all positions hold nearly the same, an average of them does too, and each row of weights sums to 1.
+    # If the weights sum to 1, an average of nearly equal vectors is nearly the same vector.
     x = nearly_alike(rng, B, T, D).astype(np.float32)
     alone = ladder.under(replica, weights, x[:, :1])
     module.push(weights)
@@ -120,9 +120,9 @@ def test_simplex(
         row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
         causes = matching.known(charged, matching.NO_AVERAGE)
         raise Failed(
-            f"With nearly the same vector at all {T} positions, the output at position {position} differs from that "
-            f"of one position alone by {gap[row, position]:.2g}; if the attention weights summed to 1, it would not.",
-            "" if causes else "Is the softmax over the key axis (dim=-1), and are its results used unchanged?",
+            f"With nearly the same vector at all {T} positions, the output at position {position} differs from a "
+            f"single position's by {gap[row, position]:.2g}; with attention weights that sum to 1 it wouldn't.",
+            "" if causes else "Is the softmax over the key axis (dim=-1), and is its output used unchanged?",
             causes,
         )
     matrix = read_out(student, judged)
@@ -159,32 +159,32 @@ def test_causal(
         early, late = moved[start - 1, :start], moved[start - 1, start:]
         if not early.max() <= SMALL * scale:
             raise Failed(
-                f"When the positions from {start} on changed, the output at position {int(early.argmax())} moved by "
-                f"{early.max():.2g}.",
+                f"Changing x from position {start} on moved the output at position {int(early.argmax())} by "
+                f"{early.max():.2g}; it must not move.",
                 "" if causes else "Are the attention scores of later positions set to -inf before the softmax?",
                 causes,
             )
         leak = leaks[start - 1, :start].max()
         if not leak <= SMALL * BIG * scale:
             raise Failed(
-                f"When the positions from {start} on changed, an output before them moved by {leak:.2g}, for inputs "
-                f"{BIG} times as large.",
+                f"For inputs {BIG} times as large, changing x from position {start} on moved an earlier output by "
+                f"{leak:.2g}; it must not move.",
                 causes=causes or [mistakes.named("mask_weak")],
             )
         if not late.min() > SMALL * scale:
             raise Failed(
-                f"When the positions from {start} on changed, the output at position {start + int(late.argmin())} "
-                f"stayed the same.",
+                f"Changing x from position {start} on left the output at position {start + int(late.argmin())} "
+                f"unchanged.",
                 "Does each position attend to itself?",
             )
     blind = matching.known(charged, matching.BLIND)
     if not moved[-1].min() > SMALL * scale:
         raise Failed(
-            f"When position 0 changed, the output at position {int(moved[-1].argmin())} stayed the same.",
-            "" if blind else "Should it not attend to all positions up to its own?",
+            f"Changing x at position 0 left the output at position {int(moved[-1].argmin())} unchanged.",
+            "" if blind else "Each position must attend to all positions up to its own.",
             blind,
         )
-    notes.say("Each position attends to itself and to all before it, and to none after it.")
+    notes.say("Each position attends to itself and all earlier positions, and to no later one.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def judge(
     d: int = D,
     expected: Collection[str] | None = None,
 ) -> matching.Judged:
-    """The comparison with the oracle for that number of heads."""
+    """Compare the class with the oracle for that number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}
     inputs = [rng.standard_normal((*shape, d)) for shape in shapes]
     inputs += [nearly_alike(rng, *shapes[1], d), rng.standard_normal((1, 1, d))]
@@ -216,18 +216,18 @@ def judge(
 
 
 def build_twice(student: Student) -> tuple[Module, Module]:
-    """The class built here and in the replica, so that nothing can be remembered from one side to the other."""
+    """Build the class here and in the replica, so that neither side can remember the other's calls."""
     sizes = {"d": D, "H": H, "T_max": T_MAX}
     return student.build("MultiHeadAttention", sizes), student.witness.build("MultiHeadAttention", sizes)
 
 
 def nearly_alike(rng: np.random.Generator, B: int, T: int, d: int) -> np.ndarray:
-    """(B, T, d): in each row vectors that are nearly the same."""
+    """Return (B, T, d) with nearly equal vectors at all positions of a row."""
     return rng.standard_normal((B, 1, d)) + ALIKE * rng.standard_normal((B, T, d))
 
 
 def row_by_row(module: Module, x: np.ndarray) -> np.ndarray:
-    """(B, T, D) -> (B, T, D): the output for each row alone, from one batch if that makes no difference."""
+    """Return the output (B, T, D) for each row alone, from one batch if that makes no difference."""
     with contextlib.suppress(Failed, StudentError):
         one = slice(len(x) // 2, len(x) // 2 + 1)  # with rows before and after it
         together, alone = output(module(x), x), output(module(x[one]), x[one])
@@ -237,7 +237,7 @@ def row_by_row(module: Module, x: np.ndarray) -> np.ndarray:
 
 
 def misfit(error: Raised, module: Module, B: int, T: int, rng: np.random.Generator) -> Mistake | None:
-    """Name the mistake that an exception at (B, T, D) gives away by the sizes in its text."""
+    """Name the mistake that the sizes in an exception at (B, T, D) reveal."""
     text = error.remote.text
     if met := re.search(r"mat1 and mat2 .* \((\d+)x(\d+) and (\d+)x\d+\)", text):
         rows, given, taken = map(int, met.groups())
@@ -255,11 +255,11 @@ def misfit(error: Raised, module: Module, B: int, T: int, rng: np.random.Generat
 
 
 def output(out: Any, x: np.ndarray) -> np.ndarray:
-    """What came out for ``x``, as ``ladder.tensor`` wants it; where it is not finite, the positions tell why."""
+    """Validate the output for ``x`` with ``ladder.tensor``; the positions of NaNs name a mistake of the mask."""
     if isinstance(out, np.ndarray) and out.shape == x.shape and out.dtype.kind == "f" and not np.isfinite(out).all():
         T = x.shape[1]
         bad = tuple(int(t) for t in np.flatnonzero(~np.isfinite(out).all((0, 2))))
-        left_empty = {  # by the mask and the softmax
+        left_empty = {  # positions whose keys are all masked
             (0,): "mask_strict",
             (T - 1,): "mask_inverted",
             tuple(range(T - 1)): "softmax_of_empty_columns",
@@ -268,15 +268,15 @@ def output(out: Any, x: np.ndarray) -> np.ndarray:
         if T > 1 and bad in left_empty:
             which = "every position" if len(bad) == T else f"position {', '.join(map(str, bad))}"
             cause = mistakes.named(left_empty[bad])
-            raise Failed(f"For {T} positions the output at {which} is not finite.", causes=[cause])
+            raise Failed(f"For T={T} the output at {which} is not finite.", causes=[cause])
     return ladder.tensor(out, x.shape)
 
 
 def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
-    """(T, T) attention weights of the first head, read from outside; None where the weights cannot be told apart.
+    """Return the first head's attention weights (T, T), read from the output; None if the layout is unknown.
 
-    Values and projection are set so that the output *is* the matrix: position s carries a 1 in feature s, the first
-    head's values copy the features, and the projection hands them on.
+    Values and projection are set so that the output *is* the matrix: position s has a 1 in feature s, the first head's
+    values copy the features, and the projection copies the values.
     """
     match = judged.match
     if match is None or match.count != H or {"heads_full_size", "value_is_key", "value_is_query"} & judged.names:
@@ -286,13 +286,13 @@ def read_out(student: Student, judged: matching.Judged) -> np.ndarray | None:
     reading = next(itertools.islice(align.readings("attention", shapes, {"d": D, "H": H}), match.reading, None))
     flat = np.concatenate([*(judged.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
     length = D // H  # positions that fit into one head
-    for role in {"v", "o"} & reading.keys():  # values may be the input itself
+    for role in {"v", "o"} & reading.keys():  # the input itself may serve as values
         flat[reading[role]] = 0.0
         flat[[reading[role][0, i, i] for i in range(length)]] = 1.0
     for name in ("v.bias", "o.bias"):
         if name in reading:
             flat[reading[name]] = 0.0
-    # A new one: the length is another, and what an earlier call left in a module costs elsewhere.
+    # A new module: state left by earlier calls is judged elsewhere.
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     places = align.positions(shapes)
     module.push({name: flat[place].astype(np.float32) for name, place in places})

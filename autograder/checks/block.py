@@ -1,4 +1,4 @@
-"""Block by itself, around known linear maps in place of its attention and its MLP."""
+"""Block alone, with stubs (known linear maps) in place of its attention and its MLP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.needs("Block")
 D, H = 24, 3
 SIZES = {"d": D, "H": H, "T_max": ladder.T_MAX}
 TRIAL = np.ones((1, 2, D), np.float32)
-QUIET = 1e-3  # what sublayers give that are nearly silent: zeros would give the check away
+QUIET = 1e-3  # size of nearly zero sublayers: exact zeros would give the check away
 
 
 @pytest.mark.charges
@@ -32,16 +32,16 @@ def test_composition(
     probes = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
     probed = matching.around_probes(student, "Block", SIZES, probes, TRIAL)
     if not probed.used:
-        student.release()  # from the linear maps
+        student.release()  # the stubs
         try:
             _by_values(student, oracle, *shapes[0], rng)
         except Failed:
             probed = matching.around_probes(student, "Block", SIZES, probes, TRIAL)
-            judged = _judge(oracle, probes, probed, shapes, rng)  # a part may be there, and never called
+            judged = _judge(oracle, probes, probed, shapes, rng)  # a sublayer may exist without being called
             if judged.match is None:
                 raise
         else:
-            notes.say("Attention and MLP are no modules of their own in this block; its values are right.")
+            notes.say("This block has no separate attention and MLP modules; its output is correct.")
             return
     else:
         judged = _judge(oracle, probes, probed, shapes, rng)
@@ -65,10 +65,10 @@ def test_identity(
     at_work = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
     module, _ = matching.with_stand_ins(student, "Block", SIZES, at_work, TRIAL)
     if not np.abs(ladder.tensor(module(x), x.shape) - x).max() > 1e-3:
-        raise Failed("The block passes x on unchanged also where its attention and its MLP give something.")
+        raise Failed("The block returns x unchanged even if its attention and MLP return nonzero outputs.")
     quiet = {name: QUIET * rng.standard_normal((D, D)) / np.sqrt(D) for name in at_work}
     module, used = matching.with_stand_ins(student, "Block", SIZES, quiet, TRIAL)
-    # All that is left of it is small too, so parts that are no modules of their own are just as quiet.
+    # All other weights are small too, so sublayers that are not separate modules are nearly zero as well.
     weights = matching.own_weights(module, rng)
     module.push({name: (QUIET * value).astype(np.float32) for name, value in weights.items()})
     out = ladder.tensor(module(x), x.shape)
@@ -78,17 +78,17 @@ def test_identity(
         raise Failed(
             f"With an attention and an MLP that return almost zero, the block changes x by up to {gap:.2g}; it should "
             f"be almost the identity.",
-            "" if causes else "Does each sublayer add to x itself, and is only its input normalised?",
+            "" if causes else "Is each sublayer's output added to x, and only its input normalised?",
             causes,
         )
     if used and "block" in layouts:
         probed = matching.around_probes(student, "Block", SIZES, quiet, TRIAL)
-        # Of the mistakes, those in the residual path show however little the sublayers give.
+        # Mistakes in the residual path show however small the sublayers' outputs are.
         now, otherwise = _judge(oracle, quiet, probed, shapes, rng), layouts["block"]
         if otherwise.match and (not now.match or (now.names ^ otherwise.names) & matching.DISTURBS):
             raise Failed(
-                f"With sublayers that return {QUIET:g} times as much as before, the block computes something else.",
-                "" if causes else "Does forward depend on how large the results of the sublayers are?",
+                f"With sublayer outputs scaled by {QUIET:g}, the block computes something else.",
+                "" if causes else "Does forward depend on the size of the sublayers' outputs?",
                 causes,
             )
     notes.say("The block is the identity when both sublayers return zero.")
@@ -101,7 +101,7 @@ def _judge(
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
 ) -> matching.Judged:
-    """The comparison of the block with linear maps in place of its attention and its MLP."""
+    """Compare the block with the oracle, with stubs in place of its attention and its MLP."""
     return matching.against_oracle(
         oracle,
         "block",
@@ -115,10 +115,10 @@ def _judge(
 
 
 def _by_values(student: Student, oracle: Oracle, B: int, T: int, rng: np.random.Generator) -> None:
-    """Judge a block in which no part can be replaced; raises Failed where it differs from the formula.
+    """Compare a block in which no sublayer can be replaced; raise Failed if it differs from the formula.
 
     The matrices of one sublayer are zero while the other is compared with the oracle. All gains and biases are one, so
-    it does not matter which is which. Known mistakes inside a sublayer are no mistake of the block.
+    it does not matter which is which. Known mistakes inside a sublayer are not held against the block.
     """
     module = student.build("Block", SIZES)
     ladder.affordable(module)
@@ -132,19 +132,19 @@ def _by_values(student: Student, oracle: Oracle, B: int, T: int, rng: np.random.
         return ladder.tensor(module(x), x.shape).astype(np.float32)
 
     def flat(names: set[str]) -> bool:
-        """Whether all positions come out alike: then nothing of x is left where it went through no sublayer."""
+        """Return whether all positions are equal: then x itself does not reach the output."""
         out = with_only(names, x)
         return bool(np.abs(out - out[:1, :1]).max() <= matching.ROUNDED)
 
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     sublayers = (("attention", set(matrices) - wide, {"bias": D}), ("mlp", wide, {"up": 4 * D, "down": D}))
     for component, names, biases in sublayers:
-        # The silent sublayer adds its bias of ones.
+        # The zeroed sublayer still adds its bias of ones.
         cases = [(_normed(given) + 1, with_only(names, given) - given - 1) for given in (x[:, :1], x)]
         own = {name: weights[name] for name in names} | {f"{n}.bias": np.ones(k, "f4") for n, k in biases.items()}
         found = oracle.identify(component, own, cases, {"d": D, "H": H}, {}, matching.ROUNDED)
         if not found.matches:
-            gap = "" if found.gap is None else f": it is off by up to {matching.percent(found.gap)}"
+            gap = "" if found.gap is None else f"; it is off by up to {matching.percent(found.gap)}"
             silent = 1 if component == "attention" else 0
             alone = [(_normed(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
             which = "block_no_residual" if flat(set(matrices) - wide) and flat(wide) else ""
@@ -152,19 +152,19 @@ def _by_values(student: Student, oracle: Oracle, B: int, T: int, rng: np.random.
                 which = f"block_no_{'first' if silent else 'second'}_residual"
             causes = [mistakes.named(which)] if which else []
             raise Failed(
-                f"With the {component} alone at work, the block does not add to x what the formula says{gap}.",
-                "" if causes else "Does it read from the normed stream, and add to the stream itself?",
+                f"With only the {component} active, the block doesn't add to x what the formula gives{gap}.",
+                "" if causes else "Does it take the normalised stream as input, and add to the stream itself?",
                 causes,
             )
     between = with_only(set(matrices) - wide, x) - 1
     gap = np.abs(with_only(set(matrices), x) - (with_only(wide, between) - 1)).max()
     if not gap <= matching.ROUNDED * max(1.0, float(np.abs(between).max())):
-        # The silent sublayers add a bias of ones each.
+        # Each zeroed sublayer still adds its bias of ones.
         beside = with_only(set(matrices) - wide, x) + with_only(wide, x) - x - 2 - with_only(set(matrices), x)
         causes = [mistakes.named("block_parallel")] if np.abs(beside).max() <= 10 * matching.ROUNDED else []
         raise Failed(
-            f"The block differs by {gap:.2g} from its attention followed by its MLP.",
-            "" if causes else "Does the MLP read what the attention has added to?",
+            f"The block's output differs by {gap:.2g} from its attention followed by its MLP.",
+            "" if causes else "Does the MLP take the stream after the attention has been added?",
             causes,
         )
 

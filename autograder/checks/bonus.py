@@ -1,4 +1,4 @@
-"""Going further: tied weights, all heads in one tensor, and a head's two products. They add points, and cost none."""
+"""Going further: tied weights, all heads in one tensor, QK and OV products. These checks only add points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from autograder.sandbox.student import Student
 CLOSE = 1e-4  # float32, entries of order 1
 Pair = tuple[np.ndarray, np.ndarray]
 Row = tuple[slice | int, ...]  # the index of a row, along any axis
-ROWS = 2  # of T_max tokens, which a tied model is asked about
+ROWS = 2  # of T_max tokens, as input to a tied model
 CLOSE_TO_1 = 0.05  # a standard deviation of 65 x 128 entries
 
 
@@ -39,18 +39,18 @@ def test_weight_tying(
         raise Absent("GPT", "GPT", "GPT has no argument tie_weights")
     model = student.build("GPT", {**n.arguments(), "tie_weights": True}, seed=int(rng.integers(1 << 31)))
     untied = student.shared("GPT", n.arguments()).numel
-    if model.numel == untied != ledger.total(n) - table:  # a GPT that is always tied is tied here too
+    if model.numel == untied != ledger.total(n) - table:  # a GPT that is always tied passes too
         matrices = [value for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
         upright = [matrix if matrix.shape == (n.V, n.d) else matrix.T for matrix in matrices]
         if len(upright) == 2 and np.array_equal(upright[0], upright[1]):
             raise Failed(
-                f"With tie_weights=True there are still {untied:,} parameters.",
+                f"With tie_weights=True there are still {untied:,} parameters; tying removes V * d of them.",
                 causes=[mistakes.named("tied_by_copy")],
             )
         raise Absent("GPT", "GPT", f"tie_weights=True changes nothing yet: {untied:,} parameters as before")
     if model.numel not in (untied - table, ledger.total(n) - table):
         raise Failed(
-            f"With tie_weights=True there are {model.numel:,} parameters; one V x d matrix less than {untied:,} makes "
+            f"With tie_weights=True there are {model.numel:,} parameters; without one V x d matrix {untied:,} become "
             f"{untied - table:,}."
         )
     _uses_table(student, assignment.small, charged, rng)
@@ -61,11 +61,11 @@ def test_weight_tying(
         starts = [float(value.std()) for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
         wide = [mistakes.named("tied_starts_wide")] if any(abs(std - 1) < CLOSE_TO_1 for std in starts) else []
         raise Failed(
-            f"Tied, the loss before training is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}.",
-            "" if wide else "What initialisation suits both uses of the matrix?",
+            f"With tied weights the initial loss is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}.",
+            "" if wide else "Which initialisation suits both uses of the matrix?",
             wide,
         )
-    notes.say(f"{model.numel:,} parameters, and a loss of {loss:.2f} before training.")
+    notes.say(f"{model.numel:,} parameters, initial loss {loss:.2f}.")
 
 
 @pytest.mark.needs("BatchedMultiHeadAttention")
@@ -81,7 +81,7 @@ def test_batched_heads(
         given = ", ".join(f"{name} {shape}" for name, shape in shapes.items()) or "none"
         raise Failed(
             f"The parameters are {given}.",
-            "To be compared with the loop they need the docstring's names: query, key, value without bias, and proj.",
+            "Use the docstring's names: query, key and value without bias, and proj.",
         )
     weights = {name: (rng.standard_normal(shape) / math.sqrt(n.d)).astype(np.float32) for name, shape in shapes.items()}
     batched.push(weights)
@@ -95,13 +95,13 @@ def test_batched_heads(
         found = oracle.identify("attention", tensors, cases, sizes, {}, matching.ROUNDED, readings=1)
         causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
         raise Failed(
-            f"For the same weights the output differs from that of the loop over heads, by up to "
+            f"For the same weights the output differs from that of the loop over heads by up to "
             f"{np.abs(got - right).max():.2g}.",
             "" if causes else "Is d split into H and d_head in that order, then transposed, and merged the same way?",
             causes,
             either=len(found.matches) > 1,
         )
-    notes.say("Equal to the loop over heads for the same weights.")
+    notes.say("Matches the loop over heads for the same weights.")
 
 
 @pytest.mark.needs("qk_ov", "MultiHeadAttention")
@@ -122,7 +122,7 @@ def test_qk_ov(
     out = ladder.tensor(module(x), x.shape).astype(np.float64)
     pairs = [_pair(pair, n.d) for pair in _listed(student.function("qk_ov", module, module="gpt"), n.H)]
     rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
-    # The products are those of this module if they alone rebuild its output, up to the bias of the projection.
+    # The products belong to this module if they alone reproduce its output, up to the bias of the projection.
     scale = float(np.abs(out).max())
     own = (
         []
@@ -140,24 +140,24 @@ def test_qk_ov(
         }
         causes = [mistakes.named(name) for name, fits in known.items() if fits]
         raise Failed(
-            f"Attention from your {len(pairs)} pairs of products is not what MultiHeadAttention computes: it is off by "
-            f"up to {_misfit(out, x, pairs, n):.2g}, and the output's largest entry is {scale:.2g}.",
-            "" if causes else "Is each head given its own rows of the output projection, and QK left unscaled?",
+            f"Attention computed from your {len(pairs)} pairs of products differs from MultiHeadAttention's output by "
+            f"up to {_misfit(out, x, pairs, n):.2g}; the largest entry of that output is {scale:.2g}.",
+            "" if causes else "Does OV use the head's own rows of the output projection, and is QK unscaled?",
             causes,
         )
     if rank > n.d // n.H:
-        raise Failed(f"One of the products has rank {rank}, more than d/H = {n.d // n.H}.")
-    notes.say(f"The products rebuild the attention, and none has a rank above d/H = {n.d // n.H}.")
+        raise Failed(f"One product has rank {rank}; the rank is at most d/H = {n.d // n.H}.")
+    notes.say(f"The products reproduce the attention, each with rank at most d/H = {n.d // n.H}.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
 def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Generator) -> None:
-    """Raise Failed unless the one table of a tied GPT is its unembedding and its token embedding.
+    """Raise Failed unless a tied GPT uses one table as unembedding and as token embedding.
 
     The row of a token that is not in the input moves that token's logit, differently at each position, and no other
-    logit; the row of one that is in the input moves the others too. Both sides are computed in different processes.
+    logit; the row of a token in the input moves other logits too. The two sides run in different processes.
     """
     arguments = {**n.arguments(), "tie_weights": True}
     model, twin = student.build("GPT", arguments), student.witness.build("GPT", arguments)
@@ -170,7 +170,7 @@ def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Gen
     def moved(token: int, name: str, row: Row) -> tuple[np.ndarray, np.ndarray]:
         """Measure how far a token's own logit and all others move when its row is negated, relative to the largest.
 
-        A shift of all of them does not count: it is all that logarithms of probabilities differ by from logits.
+        A shift of all logits does not count, so log probabilities may be returned as logits.
         """
         turned = weights[name].copy()
         turned[row] *= -1
@@ -185,30 +185,30 @@ def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Gen
             break
     else:
         raise Failed(
-            f"With tie_weights=True, negating the row of token {absent} in the V x d matrix does not change the logit "
-            f"of token {absent} alone.",
+            f"With tie_weights=True, negating row {absent} of the V x d matrix should change only the logit of token "
+            f"{absent}; it doesn't.",
             "Are the logits the product of the final LayerNorm's output and that table?",
         )
     present = int(idx[0, 0])
     looked_up = any(moved(present, *place)[1].max() > CLOSE for place in _rows(model, n, present) if place[0] == name)
     if not looked_up and not matching.known(charged, matching.BLIND):
         raise Failed(
-            f"With tie_weights=True, token {present} is in the input, and negating its row in the unembedding changes "
-            f"no other logit: tokens are looked up in another table."
+            f"With tie_weights=True, negating the unembedding's row of input token {present} changes no other logit: "
+            f"tokens are embedded with a different table."
         )
-    with contextlib.suppress(StudentError):  # a loss that fails costs in its own check
+    with contextlib.suppress(StudentError):  # a loss that raises is judged by its own check
         gradients = model.gradients(idx, targets)
-        reached = any(gradient.any() for gradient in gradients.values())  # else the loss is detached: that costs there
+        reached = any(gradient.any() for gradient in gradients.values())  # a detached loss is judged by its own check
         if reached and (name not in gradients or not gradients[name][row].any()):
             raise Failed(
                 f"With tie_weights=True, the row of token {absent}, which is not in the input, gets no gradient from "
-                f"its use in the unembedding.",
-                "Is forward given a copy of it?",
+                f"the unembedding.",
+                "Does forward use a copy of the table?",
             )
 
 
 def _rows(model: Module, n: Dims, token: int) -> Iterator[tuple[str, Row]]:
-    """Yield where the vector of a token may be: in a table of its own, or in one that tokens and positions share."""
+    """Yield where a token's vector may be: in a token table, or in one shared by tokens and positions."""
     for p in model.parameters:
         for axis, size in enumerate(p.shape):
             if p.grad and size in (n.V, n.V + n.T_max) and p.size == size * n.d:
@@ -217,7 +217,7 @@ def _rows(model: Module, n: Dims, token: int) -> Iterator[tuple[str, Row]]:
 
 
 def as_heads(weights: dict[str, np.ndarray], n: Dims) -> dict[str, np.ndarray]:
-    """nn.Linear's weights (d, d), heads stacked along their outputs, as the oracle keeps them: (H, d, d_head)."""
+    """Split nn.Linear's weights (d, d), heads stacked along the output axis, into the oracle's (H, d, d_head)."""
     heads = {
         name: weights[f"{name}.weight"].T.reshape(n.d, n.H, -1).swapaxes(0, 1) for name in ("query", "key", "value")
     }
@@ -227,15 +227,15 @@ def as_heads(weights: dict[str, np.ndarray], n: Dims) -> dict[str, np.ndarray]:
 
 def _listed(got: Any, H: int) -> list[Any]:
     if not isinstance(got, (list, tuple)) or len(got) != H:
-        raise Failed(f"qk_ov returned no list of {H} pairs, one for each head.")
+        raise Failed(f"qk_ov should return a list of {H} pairs, one per head.")
     return list(got)
 
 
 def _pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(pair, (list, tuple)) or [getattr(m, "shape", None) for m in pair] != [(d, d)] * 2:
-        raise Failed(f"An entry of qk_ov is not a pair of matrices ({d}, {d}).")
+        raise Failed(f"Each entry of qk_ov should be a pair of matrices of shape ({d}, {d}).")
     if not all((np.abs(matrix) <= LARGEST).all() for matrix in pair):
-        raise Failed("An entry of qk_ov holds numbers that are not finite, or far too large.")
+        raise Failed("An entry of qk_ov has values that are not finite, or far too large.")
     return pair[0].astype(np.float64), pair[1].astype(np.float64)
 
 
@@ -248,9 +248,9 @@ def _of_weights(
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
 ) -> list[list[Pair]]:
-    """The products of the module's weights, and those with the output projection's other side, if it can be read.
+    """Return the products of the module's weights, then those with the output projection transposed.
 
-    Whatever mistake the module itself has costs elsewhere.
+    Empty if the layout is unknown. Mistakes of the module itself are judged elsewhere.
     """
     judged = attention.judge(student, oracle, n.H, shapes, rng, n.d, expected=charged)
     if judged.match is None or judged.match.count != n.H:
@@ -276,7 +276,7 @@ def _alike(pairs: list[Pair], others: list[Pair]) -> bool:
 
 
 def _misfit(out: np.ndarray, x: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]], n: Dims) -> float:
-    """How far ``out`` is from attention computed with the products alone; a constant vector is left to the bias."""
+    """Return how far ``out`` is from attention computed with the products alone, up to a constant (the bias)."""
     T = x.shape[1]
     built = np.zeros(out.shape)
     for qk, ov in pairs:

@@ -1,8 +1,8 @@
-"""What each logit depends on: nothing later, everything earlier, and no other row of the batch.
+"""The dependence of each logit: on nothing later, on everything earlier, and on no other row of the batch.
 
-The two sides of a comparison run in different processes, so that nothing is remembered from one to the other, and with
+The two sides of a comparison run in different processes, so that neither can remember the other's calls, and with
 weights set by the grader: at their initial values some leaks are too small to see. If a mistake in a class has been
-named, what the oracle computes with it decides as well, since two processes of one student may find a way to talk.
+named, the oracle's output with that mistake counts too, since two processes of one student may find a way to talk.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from autograder.sandbox.student import Student
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
 TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
-ROUNDED = 1e-5  # of the largest logit, if the oracle gives one side: its sums are in another order
-ALIKE = 1e-3  # what positions differ by where they should be alike: code could recognise equal ones
+ROUNDED = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order
+ALIKE = 1e-3  # by how much positions differ that should be alike: code could recognise equal ones
 CONSTANT = 3e-2  # of the largest logit: what that comes to through all blocks
-KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays when all others change, before and after it
+KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays, with changed rows before and after it
 GENTLE = 0.2
-FAINT = 0.25  # of the reach that a model of the student's own blocks has
-MOVED = 1e-5  # of the largest logit; the least that a token in the past must move a logit
+FAINT = 0.25  # of the change that the student's own blocks, composed, would give
+MOVED = 1e-5  # of the largest logit; the least that an earlier token must move a logit
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Logits (B, T, V) of the same rows before and after a change, and where each row was changed.
+    """Logits (B, T, V) of the same rows before and after a change, and the position each change starts at.
 
-    ``rows_mix`` is how far the logits of a row move when all other rows change; 0 if that is within rounding.
+    ``rows_mix`` is how far the logits of a row move when all other rows change; 0 within rounding.
     """
 
     before: np.ndarray
@@ -46,7 +46,7 @@ class Sides:
     tolerance: float = 0.0
 
     def moved(self, row: int) -> np.ndarray:
-        """(T,): by how much the logits of each position moved, relative to the largest logit; 0 within rounding."""
+        """Return (T,): how far each position's logits moved, relative to the largest logit; 0 within rounding."""
         moved = np.abs(self.after[row] - self.before[row]).max(-1) / scale(self.before)
         return np.where(moved <= self.tolerance, 0, moved)
 
@@ -69,14 +69,14 @@ def weights(model: Module, shared_rng: np.random.Generator) -> dict[str, np.ndar
 
 @pytest.fixture(scope="module")
 def starts(assignment: Assignment) -> tuple[int, ...]:
-    """Where the rows in CHANGED get another suffix, from early to the last token; the last gets another first token."""
+    """Return where each row in CHANGED gets a new suffix, from early to late; the last gets a new first token."""
     T = assignment.course.T_max
     return (1, T // 3, 2 * T // 3, T - 1, 0)
 
 
 @pytest.fixture(scope="module")
 def pushed(model: Module, weights: dict[str, np.ndarray]) -> Module:
-    """The model under ``weights``, where it has not seen ``tokens``: one side of the comparisons."""
+    """Push ``weights`` into the model, which has not seen ``tokens``: one side of the comparisons."""
     model.push(weights)
     return model
 
@@ -92,10 +92,9 @@ def measured(
     starts: tuple[int, ...],
     shared_rng: np.random.Generator,
 ) -> Sides:
-    """What the student's model gives.
+    """Measure the student's model.
 
-    The other side comes from the oracle if it computes the same but for rounding, and else from a process that is given
-    no tokens but ``tokens``.
+    The other side comes from the oracle if they agree up to rounding, else from a replica that sees only ``tokens``.
     """
     n = assignment.course
     if not whole.mistakes and (known := whole.forward(pushed, n, pushed.pull() | weights, shared_rng)):
@@ -104,7 +103,7 @@ def measured(
             return sides
     witness = student.witness.shared("GPT", n.arguments())
     witness.push(weights)
-    # A model that does something else at its first call gives other logits on the two sides.
+    # A model whose first call differs from later ones gives different logits on the two sides.
     pushed(changed_from(tokens[CHANGED], starts, n.V)[:1])
     return compare_sides(logits_of(witness, n), logits_of(pushed, n), tokens, starts, n.V)
 
@@ -119,7 +118,7 @@ def composed(
     starts: tuple[int, ...],
     shared_rng: np.random.Generator,
 ) -> Sides | None:
-    """What the oracle gives for a model that is the composition of its classes and their mistakes; else None."""
+    """Measure the oracle's composition of the classes with their mistakes; None if there are none or it is unknown."""
     if not whole.mistakes:
         return None
     model.push(weights)
@@ -139,7 +138,7 @@ def test_full_model(
     try:
         matrix = influence(pushed, tokens[0, : assignment.course.T_max // 4], assignment.course.V)
     except (Failed, StudentError):
-        matrix = np.zeros((1, 1))  # a picture decides nothing
+        matrix = np.zeros((1, 1))  # only a picture
     starts = measured.starts[:4]
     notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=starts)
     for sides in filter(None, (measured, composed)):
@@ -149,12 +148,12 @@ def test_full_model(
             earliest = int(np.argmax(sides.moved(row) > TOLERANCE))
             causes = matching.known(charged, matching.LEAK)
             raise Failed(
-                f"The tokens from position {start} on were changed, and the logits at position {earliest} moved by "
-                f"{worst * scale(sides.before):.2g}; before position {start} none may move.",
+                f"Changing the tokens from position {start} on moved the logits at position {earliest} by "
+                f"{worst * scale(sides.before):.2g}; no logits before position {start} may move.",
                 "" if causes else _likely(matrix, sides.moved(row), start),
                 causes,
             )
-    notes.say(f"Suffixes changed from positions {', '.join(map(str, starts))} on: no earlier logit moved.")
+    notes.say(f"Changing the suffix from position {', '.join(map(str, starts))} on moved no earlier logit.")
 
 
 def test_past(
@@ -177,31 +176,29 @@ def test_past(
         still = np.flatnonzero(~(sides.moved(row)[start:] > 0)) + start
         if still.size:
             raise Failed(
-                f"All tokens from position {start} on were changed; the logits at position {still[0]} did not move.",
-                ""
-                if causes
-                else "Do they depend on the tokens: is idx embedded, and do the blocks pass on what they are given?",
+                f"Changing all tokens from position {start} on left the logits at position {still[0]} unchanged.",
+                "" if causes else "Is idx embedded, and does each block add to its input rather than replace it?",
                 causes,
             )
     moved = sides.moved(4)
     blind = np.flatnonzero(~(moved > 0))
     if blind.size:
         raise Failed(
-            f"The first token was changed, and the logits at position {blind[-1]} did not move.",
+            f"Changing the first token left the logits at position {blind[-1]} unchanged.",
             ""
             if causes
-            else "Each position should read from all before it: is the mask upside down, or x not passed on?",
+            else "Each position should attend to all earlier ones: is the mask inverted, or a residual missing?",
             causes,
         )
     right = reach_of_classes(whole, model, used, tokens[CHANGED[-1:]], assignment.course)
     if right is not None and np.median(moved[1:]) < FAINT * right:
         raise Failed(
-            f"The first token was changed, and later logits moved by {np.median(moved[1:]):.2g} of the largest; "
-            f"through your own blocks they would move by {right:.2g}.",
+            f"Changing the first token moved later logits by {np.median(moved[1:]):.2g} of the largest; your own "
+            f"blocks, applied in turn, would move them by {right:.2g}.",
             whole_model.UNUSED,
         )
     notes.show(reach=float(f"{moved[-1]:.2g}"))
-    notes.say(f"The first token still reaches the last of the {assignment.course.T_max} positions.")
+    notes.say(f"The first token affects the logits at all {assignment.course.T_max} positions.")
 
 
 def test_batch_rows(measured: Sides, composed: Sides | None, charged: set[str]) -> None:
@@ -209,9 +206,9 @@ def test_batch_rows(measured: Sides, composed: Sides | None, charged: set[str]) 
         if sides.rows_mix:
             causes = matching.known(charged, matching.ROWS_MIX)
             raise Failed(
-                f"All rows of the batch but one were changed, and the logits of that one moved by "
-                f"{sides.rows_mix:.2g}.",
-                "" if causes else "Does a softmax, a mean or a reshape run over the batch axis (dim=0)?",
+                f"Changing all other rows of the batch moved the logits of the unchanged row by {sides.rows_mix:.2g}; "
+                f"they must not move.",
+                "" if causes else "Is there a softmax, mean or reshape over the batch axis (dim=0)?",
                 causes,
             )
 
@@ -219,10 +216,10 @@ def test_batch_rows(measured: Sides, composed: Sides | None, charged: set[str]) 
 def test_simplex(
     student: Student, assignment: Assignment, charged: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
-    n = replace(assignment.small, T_max=14)  # no size of another matrix is near the number of places
+    n = replace(assignment.small, T_max=14)  # no other matrix has a size near T_max
     row = np.full((1, n.T_max), rng.integers(n.V))
     try:
-        # In float64, since a norm along an axis where all is alike blows rounding up.
+        # In float64, since a norm along a constant axis amplifies rounding.
         repeated, alone = constant(student, n, row, rng, double=True)
     except Raised:
         repeated, alone = constant(student, n, row, rng, double=False)
@@ -230,20 +227,20 @@ def test_simplex(
     if not gap.max() <= CONSTANT:
         causes = matching.known(charged, matching.NO_AVERAGE)
         raise Failed(
-            f"With the same token at {n.T_max} positions and no difference between places, the logits at position "
-            f"{int(gap.argmax())} differ from those of one token alone by {gap.max() * scale(alone):.2g}.",
+            f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
+            f"{int(gap.argmax())} differ from a single token's by {gap.max() * scale(alone):.2g}.",
             "" if causes else "Do the attention weights of each position sum to 1, in every head?",
             causes,
         )
-    notes.say("An input that is the same at all positions gives the same logits at all positions.")
+    notes.say("A constant input gives the same logits at all positions.")
 
 
 def gently(
     student: Student, n: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray, starts: tuple[int, ...]
 ) -> Sides:
-    """A second look with smaller matrices, for models in which large ones make a softmax choose one position alone.
+    """Measure again with smaller matrices, for models in which large ones saturate a softmax.
 
-    Each row changes while the others stay, so that no other row can be what moves it.
+    The rows change one at a time, so that no other row can move the logits.
     """
     witness, model = (side.shared("GPT", n.arguments()) for side in (student.witness, student))
     for side in (witness, model):
@@ -262,11 +259,10 @@ def gently(
 def constant(
     student: Student, n: Dims, row: np.ndarray, rng: np.random.Generator, double: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The logits of a row of equal tokens (T, V), and of one of them alone (1, V), where all places are the same."""
+    """Return the logits (T, V) of equal tokens, and (1, V) of one alone, with equal position embeddings."""
     model = student.build("GPT", n.arguments(), double=double)
     weights = ladder.random_weights(model, rng)
-    # The same token and the same place everywhere: an average of what all positions hold is the same again. Tokens and
-    # places may share a table.
+    # With the same vector at all positions, any average is that vector too. Tokens and positions may share a table.
     placeless = {
         name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis) + ALIKE * value
         for name, value in weights.items()
@@ -281,10 +277,10 @@ def constant(
 
 
 def scale(logits: np.ndarray) -> float:
-    """The largest logit, but at least 1.
+    """Return the largest logit, but at least 1.
 
-    What is the same for all tokens, or at all positions, tells nothing of what a logit depends on, and does not count:
-    beside a large constant every leak would be small.
+    Parts that are equal for all tokens or at all positions are subtracted first: next to a large constant every leak
+    would be small.
     """
     wide = logits.astype(np.float64)
     wide -= wide.mean(-1, keepdims=True)
@@ -296,7 +292,7 @@ def scale(logits: np.ndarray) -> float:
 def compare_sides(
     before: Forward, after: Forward, tokens: np.ndarray, starts: tuple[int, ...], V: int, tolerance: float = 0.0
 ) -> Sides:
-    """Logits of ``tokens`` by ``before``, and by ``after`` once the rows in CHANGED are changed from ``starts`` on.
+    """Compare ``before`` on ``tokens`` with ``after`` on tokens changed from ``starts`` on, in the rows CHANGED.
 
     If rows mix, each runs in a batch of its own, so that this mistake is not taken for a leak through time.
     """
@@ -314,16 +310,16 @@ def compare_sides(
 
 
 def logits_of(model: Module, n: Dims) -> Forward:
-    """The student's own forward."""
+    """Return the student's own forward."""
     return lambda idx: ladder.logits(model(idx), (*idx.shape, n.V))
 
 
 def reach_of_classes(
     whole: Whole, model: Module, weights: dict[str, np.ndarray], row: np.ndarray, n: Dims
 ) -> float | None:
-    """How far the first token should move the logits of later ones, by the student's own classes.
+    """Return how far the first token should move later logits, by the student's own classes.
 
-    None unless the whole model is known to be something else than these.
+    None unless the full model is known to differ from their composition.
     """
     if whole.composition is None:
         return None
@@ -337,7 +333,7 @@ def reach_of_classes(
 
 
 def influence(model: Module, row: np.ndarray, V: int) -> np.ndarray:
-    """(T, T): how much the logits at t move, at most, when token s alone is changed. A picture, from one call."""
+    """Return (T, T), from one call: the largest change of the logits at t when only token s changes."""
     T = len(row)
     batch = np.repeat(row[None], T + 1, 0)
     batch[range(T), range(T)] = other(row, V)
@@ -346,7 +342,7 @@ def influence(model: Module, row: np.ndarray, V: int) -> np.ndarray:
 
 
 def changed_from(rows: np.ndarray, starts: tuple[int, ...], V: int) -> np.ndarray:
-    """``rows`` with other tokens from each one's start on, or, where that is 0, with another first token."""
+    """Replace the tokens of each row from its start on; a start of 0 replaces the first token only."""
     changed = rows.copy()
     for row, start in zip(changed, starts, strict=True):
         stop = 1 if start == 0 else len(row)
@@ -355,19 +351,19 @@ def changed_from(rows: np.ndarray, starts: tuple[int, ...], V: int) -> np.ndarra
 
 
 def other(tokens: np.ndarray, V: int) -> np.ndarray:
-    """Tokens none of which is the one that was there."""
+    """Return tokens that all differ from ``tokens``."""
     return np.asarray((tokens + 1 + tokens % (V - 1)) % V)
 
 
 def _likely(matrix: np.ndarray, moved: np.ndarray, start: int) -> str:
-    """One sentence on where the leak comes from, as the influence matrix shows it."""
+    """Say in one sentence where the leak comes from, judging by the influence matrix."""
     T = len(matrix)
     future = np.triu(matrix, 1) > 0
     if T < 2:
-        return "What mixes positions outside the mask?"
+        return "Which operation mixes positions outside the masked attention?"
     if np.array_equal(future, np.eye(T, k=1, dtype=bool)) or not (np.triu(matrix, 2) > 0).any():
-        return "Only the next token leaks: does the triangle of the mask keep one diagonal too many?"
+        return "Only the next token leaks: does the causal mask keep one diagonal too many?"
     if future[np.triu_indices(T, 1)].all():
-        return "Every later token leaks: is the mask applied, to the scores, before a softmax over the keys?"
+        return "Every later token leaks: is the mask applied to the scores before a softmax over the key axis?"
     back = start - int(np.argmax(moved > 0))
-    return f"The leak reaches back {back} position{'s' * (back > 1)}: what mixes positions outside the mask?"
+    return f"The leak reaches back {back} position{'s' * (back > 1)}: which operation mixes positions outside the mask?"

@@ -1,4 +1,4 @@
-"""What a model says of itself (how many parameters, which loss, which shapes) counts only if its logits bear it out."""
+"""Tests of a model's claims (parameter count, loss, shapes): they count only if its logits bear them out."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from autograder.sandbox.errors import StudentError
 from autograder.sandbox.module import Module
 from autograder.sandbox.student import Student
 
-SHORT = (2, 7)  # tokens that show most weights; the tables of tokens and positions need more
-DRAWN = 32  # forward passes that a mean is taken over
-FOLLOWS = 4.0  # times the variance of such a mean; what has no effect moves it by once as much
+SHORT = (2, 7)  # enough tokens for most weights; the embedding tables need more
+DRAWN = 32  # forward passes per mean
+FOLLOWS = 4.0  # times the variance of such a mean; weights without effect give a factor of 1
 SURE = 10.0  # standard errors of such a mean
-PLAIN = "Does it compute with a table or a matrix that is a plain tensor, and so is no parameter?"
+PLAIN = "Is a table or matrix a plain tensor rather than an nn.Parameter?"
 ROUNDING = 1e-5  # of the largest logit
-LOOKED_AT = 64  # tensors, the largest: what fills up a count is large, or makes many
-TRIED = 8  # readings: where a size is that of two things, the first ones may take one for the other
+LOOKED_AT = 64  # largest tensors: padding of a count is large, or in many tensors
+TRIED = 8  # layouts: if two sizes are equal, the first layouts may mistake one for the other
 
 
 @dataclass(frozen=True)
 class Claims:
-    """What speaks against a model's account of itself; "" where nothing does, or where it does not run at all."""
+    """Evidence against a model's claims; "" if there is none, or if the model does not run."""
 
     about_logits: str = ""
     about_parameters: str = ""
-    idle: str = ""  # that most parameters move no logit
-    hint: str = "Is each of them used, from the embeddings through all blocks to the logits?"
-    steady: bool = False  # whether the logits have come out the same twice
+    idle: str = ""  # if most parameters move no logit
+    hint: str = "Is every parameter used, from the embeddings through all blocks to the logits?"
+    steady: bool = False  # whether two passes gave the same logits
 
 
 def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
-    """Set the weights of a small GPT, here and in another process, and see whether its logits follow these alone."""
+    """Set the weights of a small GPT, here and in a replica, and test whether its logits depend on them alone."""
     idx = rng.integers(0, n.V, SHORT)
     try:
         model = student.shared("GPT", n.arguments())
@@ -51,7 +51,7 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         after, more = _mean(model, idx, n)
         steady = not variance.any() and not more.any()
         moved, by_chance = ((after - before) ** 2).mean(-1), (variance + more).mean(-1)
-        # Where forward draws by itself, what one position does can drown in that.
+        # If forward is random, the effect at one position can drown in the noise.
         follows = (moved > 0).all() if steady else np.mean(moved / np.maximum(by_chance, 1e-30)) > FOLLOWS
         if not follows:
             said = "When all parameters of a small GPT change, the logits do not."
@@ -59,7 +59,7 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         kept = model.pull()
         unset = sum(name not in kept or not np.array_equal(value, kept[name]) for name, value in weights.items())
         if unset:
-            said = f"{unset} parameters of a small GPT do not hold what is written into them."
+            said = f"{unset} parameters of a small GPT don't keep the values that are copied into them."
             return Claims(said, said, steady=steady)
         twin = student.witness.build("GPT", n.arguments(), seed=1)
         twin.push(weights)
@@ -67,17 +67,17 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         gap = float(np.abs(again - after).max())
         noise = SURE * math.sqrt(max(variance.max(), more.max()))
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
-            said = f"With the same values in all parameters, a GPT from another seed differs by {gap:.2g}."
+            said = f"Two GPTs from different seeds with the same parameters differ by {gap:.2g}; they should be equal."
             return Claims(about_parameters=said, hint=PLAIN, steady=steady)
         dead = sum(p.size for p in idle(model, n, rng, model.numel // 2 + 1))
     except (Failed, StudentError):
-        return Claims()  # the checks themselves say what is wrong
-    said = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} can be changed and no logit moves."
+        return Claims()  # the checks themselves report it
+    said = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} don't affect any logit."
     return Claims(idle=said if dead else "", steady=steady)
 
 
 def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarray]:
-    """The logits, and the variance of each: forward may draw by itself, as with dropout that is always on."""
+    """Return the mean logits and their variances: forward may be random, as with dropout that is always on."""
     first, again = (_logits(model, idx, n, seed) for seed in (0, 1))
     if np.array_equal(first, again):
         return first, np.zeros(first.shape)
@@ -86,29 +86,29 @@ def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarr
 
 
 def backed(student: Student, model: Module, dims: Dims, rng: np.random.Generator) -> None:
-    """Raise Failed where parameters are counted that the model does not compute with.
+    """Raise Failed if parameters are counted that the model does not use.
 
-    Where each class holds exactly what its formula needs, the count is right, even if something is forgotten in
-    forward: that costs in the class. Otherwise every tensor has to move the logits.
+    If each class has exactly the tensors its formula needs, the count is right, even if forward forgets one: the
+    class's own check deducts that. Otherwise every tensor has to move the logits.
     """
     try:
         if laid_out(student, model, dims):
             return
     except StudentError:
-        pass  # without the classes, the model shows it as a whole
+        pass  # without the classes, test the full model
     with student.fresh() as fresh:
         unused = idle(fresh.build("GPT", dims.arguments()), dims, rng)
     if unused:
         count = sum(p.size for p in unused)
         names = ", ".join(p.name for p in unused[:4])
         raise Failed(
-            f"Of the {model.numel:,} parameters at {dims}, {count:,} take no part in what the model computes: {names}.",
-            "Is everything that the constructor makes used in forward?",
+            f"Of the {model.numel:,} parameters at {dims}, {count:,} don't affect any logit: {names}.",
+            "Does forward use everything that __init__ creates?",
         )
 
 
 def laid_out(student: Student, model: Module, dims: Dims) -> bool:
-    """Whether the shapes in each class, and in GPT around them, are those of the formula, and none is left over."""
+    """Return whether the shapes in each class, and in GPT around them, are exactly those of the formula."""
     d, sizes = dims.d, {"d": dims.d, "H": dims.H, "T_max": dims.T_max}
     attention = shapes(student.shared("MultiHeadAttention", sizes).parameters)
     mlp = shapes(student.shared("MLP", {"d": d}).parameters)
@@ -128,14 +128,14 @@ def laid_out(student: Student, model: Module, dims: Dims) -> bool:
 
 
 def shapes(parameters: Sequence[Parameter]) -> list[tuple[str, tuple[int, ...]]]:
-    """Names and shapes, as ``align`` takes them."""
+    """Return names and shapes as ``align`` expects them."""
     return [(p.name, p.shape) for p in parameters]
 
 
 def without(
     whole: list[tuple[str, tuple[int, ...]]], *parts: list[tuple[str, tuple[int, ...]]]
 ) -> list[tuple[str, tuple[int, ...]]] | None:
-    """What is left of ``whole`` when a tensor is taken away for each shape in ``parts``; None where one is missing."""
+    """Remove one tensor from ``whole`` for each shape in ``parts``; None if one is missing."""
     taken = Counter(shape for part in parts for _, shape in part)
     rest = []
     for name, shape in whole:
@@ -147,12 +147,12 @@ def without(
 
 
 def filled(tensors: list[tuple[str, tuple[int, ...]]], readings: Iterable[align.Reading]) -> bool:
-    """Whether one of the first readings gives every entry of ``tensors`` a place in the formula."""
+    """Return whether one of the first layouts uses every entry of ``tensors`` in the formula."""
     total = sum(math.prod(shape) for _, shape in tensors)
     try:
         return any(_places(reading) == total for reading in itertools.islice(readings, TRIED))
     except ValueError:
-        return False  # shapes that do not go together
+        return False  # incompatible shapes
 
 
 def _places(reading: align.Reading) -> int:
@@ -161,11 +161,11 @@ def _places(reading: align.Reading) -> int:
 
 
 def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> list[Parameter]:
-    """The larger parameters of GPT, at ``dims``, of which a random slice can change without moving any logit.
+    """Return the larger parameters of GPT at ``dims`` of which a random slice can change without moving any logit.
 
-    None where others, that do move logits, hold ``most`` entries. One that cannot be set moves nothing.
+    Empty once parameters that do move logits have ``most`` entries. A parameter that can't be set moves nothing.
     """
-    few = rng.integers(0, dims.V, SHORT)  # not another shape, which a wrong model may refuse
+    few = rng.integers(0, dims.V, SHORT)  # no other shape, which a wrong model may refuse
     every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
     weights = _weights(model, rng)
     model.push(weights)
@@ -186,7 +186,7 @@ def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> 
 
 
 def _with(model: Module, values: Mapping[str, np.ndarray], idx: np.ndarray, dims: Dims) -> np.ndarray | None:
-    """The logits once ``values`` are set; None where there are none."""
+    """Set ``values`` and return the logits; None if forward fails."""
     try:
         if values:
             model.push(values)
@@ -200,7 +200,7 @@ def _differ(before: np.ndarray | None, after: np.ndarray | None) -> bool:
 
 
 def _weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Values for all parameters, also for those that are not trained."""
+    """Return values for all parameters, including those that are not trained."""
     ladder.affordable(model)
     return {p.name: np.ones(p.shape, np.float32) for p in model.parameters} | ladder.random_weights(model, rng)
 

@@ -1,4 +1,4 @@
-"""The checks' fixtures, and what plain pytest needs: ``pytest autograder/checks --submission PATH``."""
+"""Fixtures of the checks, and support for plain pytest: ``pytest autograder/checks --submission PATH``."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ HELPERS = {
     "ladder",
     "matching",
     "whole_model",
-}  # files here that hold no checks
-CHARGES = "charges: the check puts the mistakes that it names into `charged`; others don't charge them again"
-NEEDS = "needs(*names): definitions that the check is about (the first) and rests on (the others)"
+}  # files here without checks
+CHARGES = "charges: the check adds the mistakes it names to `charged`; other checks don't deduct for them again"
+NEEDS = "needs(*names): definitions that the check is about (the first) and depends on (the others)"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The one option that these tests need."""
-    parser.addoption("--submission", type=Path, help="the file or folder that a student handed in")
+    """Add the option --submission."""
+    parser.addoption("--submission", type=Path, help="the submitted file or folder")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    """Checks are in files without ``test_`` in the name, whatever the configuration in force says."""
+    """Collect checks from files without ``test_`` in the name, whatever the configuration says."""
     own = file_path.parent == HERE and file_path.suffix == ".py" and file_path.stem not in HELPERS
-    if not own or parent.session.isinitpath(file_path):  # a file named on the command line is collected anyway
+    if not own or parent.session.isinitpath(file_path):  # pytest collects a file named on the command line anyway
         return None
     module: pytest.Module = pytest.Module.from_parent(parent, path=file_path)
     return module
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start what the checks need, unless ``grade`` has brought it along."""
+    """Start the sandbox and the suite, unless ``grade`` has done so."""
     config.addinivalue_line("markers", NEEDS)
     config.addinivalue_line("markers", CHARGES)
     if config.pluginmanager.has_plugin(Suite.NAME) or config.option.help:
@@ -73,7 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def suite(request: pytest.FixtureRequest) -> Suite:
-    """The run that these checks belong to."""
+    """Return the run that these checks belong to."""
     suite = request.config.pluginmanager.get_plugin(Suite.NAME)
     assert isinstance(suite, Suite)
     return suite
@@ -81,69 +81,69 @@ def suite(request: pytest.FixtureRequest) -> Suite:
 
 @pytest.fixture(scope="session")
 def assignment() -> Assignment:
-    """The course configuration and the contract."""
+    """Return the course configuration and the required definitions."""
     return ASSIGNMENT
 
 
 @pytest.fixture(scope="module")
 def student(suite: Suite) -> Iterator[Student]:
-    """The submission; what one file of checks builds, the next does not find."""
+    """Yield the submission; modules built for one file of checks are released after it."""
     yield suite.student
     suite.student.release()
 
 
 @pytest.fixture(scope="session")
 def oracle(suite: Suite) -> Oracle:
-    """The right model."""
+    """Return the oracle, the correct model."""
     return suite.oracle
 
 
 @pytest.fixture(scope="session")
 def shapes(suite: Suite) -> list[tuple[int, int]]:
-    """The pairs (B, T) of all checks of a class by itself: honest code may keep what it has made for a length."""
+    """Return the pairs (B, T) used by all checks of a class alone: honest code may cache results per length."""
     return draw_shapes(suite.generator("shapes"))
 
 
 @pytest.fixture(scope="session")
 def charged() -> set[str]:
-    """Names of mistakes that have cost points in a check before."""
+    """Return the names of mistakes that are already deducted."""
     return set()
 
 
 @pytest.fixture(scope="session")
 def layouts() -> dict[str, Judged]:
-    """How each class compares with the oracle, by component; a class without an entry is not known as a whole."""
+    """Return each class's comparison with the oracle, by component; unknown classes have no entry."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def whole(suite: Suite, assignment: Assignment, oracle: Oracle, layouts: dict[str, Judged], charged: set[str]) -> Whole:
-    """The whole model beside the oracle, once the classes' own checks have run (as ``charged`` has them do)."""
+    """Compare the full model with the oracle, after the classes' own checks (an order that ``charged`` ensures)."""
     rng = suite.generator("whole_model")
     return whole_model.examine(suite.student, oracle, layouts, assignment.course, replace(assignment.small, L=3), rng)
 
 
 @pytest.fixture
 def notes(suite: Suite, request: pytest.FixtureRequest) -> Notes:
-    """What the check says and measured."""
+    """Return the remarks and measurements of the check."""
     return suite.notes_of(request.node)
 
 
 @pytest.fixture
 def rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
-    """Random numbers of this check alone."""
+    """Return a generator for this check alone."""
     return suite.generator(identity(request.node))
 
 
 @pytest.fixture(scope="module")
 def shared_rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
-    """Random numbers for what the checks of one file share."""
+    """Return a generator for the fixtures that the checks of one file share."""
     return suite.generator(request.path.stem)
 
 
 @pytest.fixture(scope="session")
 def claims(suite: Suite, assignment: Assignment, whole: Whole) -> Claims:
-    """The whole model, put to the test; nothing is left to test if it is the composition of correct classes."""
+    """Test the full model's claims; they hold if it is the composition of correct classes."""
     if whole.layout and not whole.mistakes:
         return Claims(steady=True)
     found = measure(suite.student, assignment.small, suite.generator("claims"))
@@ -155,6 +155,6 @@ def claims(suite: Suite, assignment: Assignment, whole: Whole) -> Claims:
 
 @pytest.fixture
 def follows(claims: Claims) -> None:
-    """Fails where the logits do not follow the weights, which any check of the whole model takes for granted."""
+    """Raise Failed if the logits don't depend on the weights, which every check of the full model assumes."""
     if claims.about_logits:
-        raise Failed(claims.about_logits, "Is what forward returns computed from the parameters?")
+        raise Failed(claims.about_logits, "Does forward compute its result from the parameters?")

@@ -1,4 +1,4 @@
-"""The student's own formula for the number of parameters: what it gives, and by how much it is off, in letters."""
+"""The student's own formula for the number of parameters: its values, and its error as a term in V, T_max, d, L."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from autograder.sandbox.student import Student
 
 
 def letters_of(dims: Dims) -> dict[str, int]:
-    """The arguments of the student's formula."""
+    """Return the arguments of the student's formula."""
     return {"V": dims.V, "T_max": dims.T_max, "d": dims.d, "L": dims.L}
 
 
 def whole(dims: Dims) -> dict[str, float]:
-    """What the student's formula should give."""
+    """Return the correct values of the student's formula."""
     return {**ledger.parts(**letters_of(dims)), "total": ledger.total(dims)}
 
 
 def ask(student: Student, name: str, sizes: dict[str, int]) -> Any:
-    """Call a formula of the student's where no model can be built: it is to be derived on paper."""
+    """Call a formula of the student's with model building disabled: it has to be derived on paper."""
     return student.function(name, *sizes.values(), models=False)
 
 
 def counts(student: Student, sizes: dict[str, int]) -> dict[str, float]:
-    """Return the numbers in what the student's parameter_count returns now."""
+    """Return the numbers that the student's parameter_count gives for ``sizes``."""
     try:
         got = ask(student, "parameter_count", sizes)
     except StudentError:
@@ -43,9 +43,9 @@ def counts(student: Student, sizes: dict[str, int]) -> dict[str, float]:
 def compare(
     name: str, sizes: dict[str, int], got: Any, expected: dict[str, float], tolerance: float
 ) -> tuple[str, str] | None:
-    """The first key under which ``got`` has another number than ``expected``, and what was seen there.
+    """Return the first key at which ``got`` differs from ``expected``, and the difference in words.
 
-    Raises Failed where it is no dict with these keys and finite numbers.
+    Raises Failed unless ``got`` is a dict with these keys and finite numbers.
     """
     call = f"{name}({', '.join(f'{key}={value}' for key, value in sizes.items())})"
     if got is None:
@@ -65,7 +65,7 @@ def compare(
     return None
 
 
-KNOWN = {  # a part of the student's formula, the difference, and what is wrong then
+KNOWN = {  # (part of the student's formula, difference): mistake
     ("attention", "+3dL"): "formula_biases_added",
     ("attention", "-dL"): "formula_biases_forgotten",
     ("mlp", "-5dL"): "formula_biases_forgotten",
@@ -77,7 +77,7 @@ KNOWN = {  # a part of the student's formula, the difference, and what is wrong 
 
 
 def in_letters(student: Student, tried: Sequence[Dims], key: str, seen: str) -> tuple[str, str, list[Mistake]]:
-    """What was seen of one entry, how it is off at every size, and the mistake that this is."""
+    """Return the message for one wrong entry with its error as a term, a hint, and the mistakes that explain it."""
     values = [found[key] for dims in tried if key in (found := counts(student, letters_of(dims)))]
     if len(values) < len(tried) or not all(value == round(value) for value in values):
         return seen, "", []
@@ -85,14 +85,14 @@ def in_letters(student: Student, tried: Sequence[Dims], key: str, seen: str) -> 
         return seen, "", [mistakes.named("formula_fixed")]
     term = ledger.letters([(n, round(value) - round(whole(n)[key])) for n, value in zip(tried, values, strict=True)])
     if not term:
-        return seen, "Which term of that part is not what your own class has?", []
+        return seen, "Which term of that part differs from your own class?", []
     causes = [mistakes.named(KNOWN[key, term])] if (key, term) in KNOWN else []
-    seen = f"{seen} At every size tried the difference is {term}."
-    return seen, "" if causes else "Is that a bias, a LayerNorm or a matrix?", causes
+    seen = f"{seen} At every size tried, the difference is {term}."
+    return seen, "" if causes else "Is that term a bias, a LayerNorm or a matrix?", causes
 
 
 def slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
-    """The mistake that gives exactly these percentages."""
+    """Return the mistake that gives exactly these percentages, if one does."""
     blocks = sum(parts[name] for name in ("attention", "mlp", "block_norms"))
     slips = {"shares_as_fractions": (1 / sum(parts.values()), 0.00051), "shares_of_blocks": (100 / blocks, 0.051)}
     inside = {name: number(shares[name]) or 0 for name in ("attention", "mlp", "block_norms")}
@@ -104,7 +104,7 @@ def slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
 
 
 def of_own(student: Student, sizes: dict[str, int]) -> dict[str, float] | None:
-    """The percentages that follow from the student's own parameter_count; None where it gives no numbers."""
+    """Return the percentages that follow from the student's own parameter_count; None if it gives no numbers."""
     counted = counts(student, sizes)
     values = {name: counted[name] for name in ledger.PARTS if counted.get(name, 0) > 0}
     if len(values) < len(ledger.PARTS):

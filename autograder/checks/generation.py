@@ -1,7 +1,7 @@
-"""Sampling new tokens: what is returned, from which context each token is drawn, and from which distribution.
+"""Sampling new tokens: the result, the context that each token is sampled from, and its distribution.
 
-The right distribution is that of the student's own forward for the last T_max tokens, under weights that the grader
-sets. It comes from the oracle if the whole model is known, else from a second process, which knows no draw of generate.
+The right distribution is that of the student's own forward on the last T_max tokens, under weights that the grader
+sets. It comes from the oracle if the full model is known, else from a replica, which has not seen generate's samples.
 Bad luck costs nothing: a run counts as wrong only if correct code would give it with a probability below 1e-9.
 """
 
@@ -36,26 +36,26 @@ PAST = 6  # new tokens after a prompt of T_max - 1
 OTHERS = 64  # different prompts: that each gets its likeliest token is then no chance
 ROWS = 8  # many rows and few steps: a step costs the same for all of them
 WIDE = 4  # rows of T_max tokens, which cost more
-DRAWS = 4096  # with two seeds: a temperature of 0.9 then shows
-SPREADS, LIKELIEST = (2.0, 1.0, 0.3), 0.7  # of the logits, the first at which no token is nearly certain
-NOISY = 32  # draws of a forward that is not the same twice
-ALTERNATIVES = {  # how else tokens may have been drawn, and the mistake that this is; of few draws any may be blind
-    "blindly": "",
-    "from the logits at the first position": "generate_first_position",
-    "from the logits at the second position": "generate_other_position",
-    "from the logits before the last": "generate_other_position",
-    "from the logits of another row": "generate_rows_mixed",
-    "from the first tokens": "generate_crops_first",
+DRAWS = 4096  # for each of two seeds: enough to detect a temperature of 0.9
+SPREADS, LIKELIEST = (2.0, 1.0, 0.3), 0.7  # of the logits; the first at which no token is nearly certain is used
+NOISY = 32  # passes averaged if forward is random
+ALTERNATIVES = {  # how else tokens may have been sampled: mistake; uniform may fit a few samples of any code
+    "uniform sampling": "",
+    "the logits at the first position": "generate_first_position",
+    "the logits at the second position": "generate_other_position",
+    "the logits at the second-to-last position": "generate_other_position",
+    "the logits of another row": "generate_rows_mixed",
+    "a context of the first T_max tokens": "generate_crops_first",
 }
-SAMPLE = (40, 2)  # rows and characters a row of the sample that is shown
+SAMPLE = (40, 2)  # rows, and characters per row, of the sample that is shown
 
 
-Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> the probabilities of what comes next, (B, T, V)
+Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> probabilities of the next token, (B, T, V)
 
 
 @pytest.fixture
 def model(student: Student, assignment: Assignment) -> Module:
-    """A small GPT, which generates."""
+    """Build the small GPT that generates."""
     return student.build("GPT", sizes(assignment).arguments())
 
 
@@ -63,7 +63,7 @@ def model(student: Student, assignment: Assignment) -> Module:
 def set_weights(
     student: Student, model: Module, assignment: Assignment, whole: Whole, rng: np.random.Generator
 ) -> Callable[[dict[str, np.ndarray]], Forward]:
-    """Set weights of the model; what its forward gives then, from elsewhere: the oracle, or else a second process."""
+    """Return a function that sets weights and returns their Forward, from the oracle or else from a replica."""
     n = sizes(assignment)
 
     def set_weights(weights: dict[str, np.ndarray]) -> Forward:
@@ -76,8 +76,8 @@ def set_weights(
         plain = partial(probabilities, replica, n)
         if is_steady(replica, n, rng):
             return plain
-        # It is random by itself, as with dropout that is always on: tokens then follow its mean, which is known up to
-        # what has not been seen in so many draws.
+        # If forward is random, as with dropout that is always on, tokens follow its mean; the 1 / V covers what NOISY
+        # passes have not shown.
         return lambda context: np.asarray(
             (np.sum([plain(context, seed=seed) for seed in range(NOISY)], 0) + 1 / n.V) / (NOISY + 1)
         )
@@ -89,7 +89,7 @@ def set_weights(
 def forward(
     model: Module, set_weights: Callable[[dict[str, np.ndarray]], Forward], rng: np.random.Generator
 ) -> Forward:
-    """The distribution of a next token that depends strongly on its whole context."""
+    """Return a Forward in which the next token depends strongly on the whole context."""
     return set_weights(ladder.random_matrices(model, rng, 10.0))
 
 
@@ -100,11 +100,11 @@ def test_contract(
     prompt = rng.integers(0, n.V, (ROWS, 5))
     same = generate(student, model, prompt, 0, n)
     if not np.array_equal(same, prompt):
-        raise Failed("With max_new_tokens=0, generate changed the prompt.", "Are only new tokens appended?")
+        raise Failed("With max_new_tokens=0, generate should return the prompt unchanged.", "Does it only append?")
     tokens = generate(student, model, prompt, 4, n)
-    judge(forward, n, tokens, 5, "after a prompt of 5 tokens")
+    judge(forward, n, tokens, 5, "After a prompt of 5 tokens")
     alone = generate(student, model, prompt[:1, :1], 2, n)
-    judge(forward, n, alone, 1, "after a prompt of 1 token")
+    judge(forward, n, alone, 1, "After a prompt of 1 token")
     notes.show(sample=sample(student, assignment, rng))
 
 
@@ -114,8 +114,8 @@ def test_crop(
     n = sizes(assignment)
     prompt = rng.integers(0, n.V, (WIDE, n.T_max - 1))
     tokens = generate(student, model, prompt, PAST, n)
-    judge(forward, n, tokens, prompt.shape[1], f"past T_max={n.T_max}")
-    notes.say(f"Past T_max={n.T_max} each new token follows from the last {n.T_max} tokens.")
+    judge(forward, n, tokens, prompt.shape[1], f"Past T_max={n.T_max}")
+    notes.say(f"Past T_max={n.T_max} each new token is sampled from the last {n.T_max} tokens.")
 
 
 def test_long_prompt(
@@ -124,7 +124,7 @@ def test_long_prompt(
     n = sizes(assignment)
     prompt = rng.integers(0, n.V, (WIDE, n.T_max + 7))
     tokens = generate(student, model, prompt, PAST, n)
-    judge(forward, n, tokens, prompt.shape[1], f"after a prompt of {prompt.shape[1]}, with T_max={n.T_max}")
+    judge(forward, n, tokens, prompt.shape[1], f"After a prompt of {prompt.shape[1]}, with T_max={n.T_max},")
 
 
 def test_sampling(
@@ -137,7 +137,7 @@ def test_sampling(
     notes: Notes,
 ) -> None:
     n = sizes(assignment)
-    # Of some prompts, the one after which the last position predicts something else than the first.
+    # Use the prompt for which the last and the first position predict the most different distributions.
     prompts = rng.integers(0, n.V, (16, 2))
     for spread in SPREADS:
         forward = set_weights(ladder.random_matrices(model, rng, spread))
@@ -145,24 +145,24 @@ def test_sampling(
         if np.median(places[:, -1].max(-1)) < LIKELIEST:
             break
     chosen = int(np.abs(places[:, -1] - places[:, 0]).sum(-1).argmax())
-    rows = DRAWS if is_steady(model, n, rng) else DRAWS // 4  # the mean of few passes is not known that well
+    rows = DRAWS if is_steady(model, n, rng) else DRAWS // 4  # the mean of few passes is less precise
     prompt = np.repeat(prompts[chosen : chosen + 1], rows, 0)
     right = whole.layout is not None and not whole.mistakes
-    p = forward(prompt[:1] if right else prompt)[:, -1].mean(0)  # in the batch in which tokens are drawn, if rows mix
+    p = forward(prompt[:1] if right else prompt)[:, -1].mean(0)  # in the batch that is sampled from, in case rows mix
     drawn, again = (generate(student, model, prompt, 1, n, seed=seed)[:, -1] for seed in (1, 2))
     fixed = np.array_equal(drawn, again)
     counts = np.bincount(drawn if fixed else np.concatenate([drawn, again]), minlength=n.V)
     notes.show(expected=[round(float(x), 4) for x in p], drawn=[int(x) for x in counts])
     common = f"{counts.sum()} rows with the same prompt"
     if len(set(drawn)) == 1:
-        # One draw for all rows may hit the likeliest token too; after other prompts that is another one.
+        # A single sample for all rows may hit the likeliest token too; other prompts tell the two apart.
         elsewhere = generate(student, model, prompts, 1, n)[:, -1]
         alike = len(set(elsewhere)) == 1
         likeliest = np.array_equal(elsewhere, places[:, -1].argmax(-1))
         name = "generate_argmax" if likeliest else "generate_one_draw" if alike else ""
         raise Failed(
-            f"{common} drew the same token each, which has probability {p[drawn[0]]:.2f}.",
-            "" if name else "Is each row's token drawn by itself, from the softmax of its last position's logits?",
+            f"All {common} got the same token, whose probability is {p[drawn[0]]:.2f}.",
+            "" if name else "Is each row's token sampled separately, from the softmax of its last position's logits?",
             [mistakes.named(name)] if name else [],
         )
     observed = counts / counts.sum()
@@ -170,7 +170,7 @@ def test_sampling(
         worst = int(np.abs(observed - p).argmax())
         flat = _tempered(counts, p)
         raise Failed(
-            f"Of {common}, {observed[worst]:.0%} drew token {worst}, whose probability is {p[worst]:.0%}.",
+            f"Of {common}, {observed[worst]:.0%} sampled token {worst}; its probability is {p[worst]:.0%}.",
             "" if flat else "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
             flat,
         )
@@ -184,28 +184,28 @@ def test_sampling(
         )
     if fixed:
         raise Failed(
-            f"{rows} draws came out the same under 2 seeds of torch's generator.",
+            f"{rows} samples are identical for 2 seeds of torch's generator; they should differ.",
             causes=[mistakes.named("generate_fixed_seed")],
         )
-    notes.say(f"{counts.sum()} draws follow the softmax of the last position's logits.")
+    notes.say(f"{counts.sum()} samples follow the softmax of the last position's logits.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
 def is_steady(model: Module, n: Dims, rng: np.random.Generator) -> bool:
-    """Whether forward gives the same twice."""
+    """Return whether two passes give the same output."""
     idx = rng.integers(0, n.V, (2, 5))
     return np.array_equal(probabilities(model, n, idx, seed=0), probabilities(model, n, idx, seed=1))
 
 
 def sizes(assignment: Assignment) -> Dims:
-    """The course's T_max, since code may crop to a number; one block, and not as many heads as there are roles."""
+    """Return the sizes: the course's T_max, since code may crop to a number; one block; four heads, not one per role."""
     return replace(assignment.small, T_max=assignment.course.T_max, H=4, L=1)
 
 
 def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: Dims, seed: int = 0) -> np.ndarray:
-    """The tokens (B, T + new) from the method or the function ``generate``; raises Failed unless the prompt is kept."""
+    """Call the method or function ``generate`` for tokens (B, T + new); raise Failed unless the prompt is kept."""
     (B, T), V, T_max = prompt.shape, n.V, n.T_max
     try:
         if "generate" in model.methods:
@@ -218,22 +218,22 @@ def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: D
         explain(model, prompt, new, n, error)
     if not isinstance(out, np.ndarray):
         raise Failed(
-            f"generate returned no tensor; it should be the tokens, of shape {(B, T + new)}.",
-            "Is there a return at its end?",
+            f"generate should return the tokens, a tensor of shape {(B, T + new)}.",
+            "Does generate end with a return?",
         )
     if out.shape != (B, T + new):
         raise Failed(
-            f"generate returned the shape {out.shape} for a prompt of shape {(B, T)} and {new} new tokens; it should "
-            f"be {(B, T + new)}.",
+            f"For a prompt of shape {(B, T)} and {new} new tokens, generate returned shape {out.shape}; it should be "
+            f"{(B, T + new)}.",
             causes=_of_width(out.shape[1], T, new, T_max) if out.ndim == 2 and len(out) == B else [],
         )
     if out.dtype.kind not in "iu":
-        raise Failed("generate returned numbers that are not whole; tokens are int64.")
+        raise Failed("generate returned non-integers; tokens are int64.")
     if not np.array_equal(out[:, :T], prompt):
         kept = int((out[:, :T] == prompt).sum())
         raise Failed(
-            f"Of the first {B * T} tokens that generate returned, {kept} are those of the prompt; all should be.",
-            "What are the new tokens joined to, and along which axis?",
+            f"Of the first {B * T} tokens that generate returned, {kept} match the prompt; all should.",
+            "Which tensor are the new tokens concatenated to, and along which axis?",
         )
     if not ((out >= 0) & (out < V)).all():
         raise Failed(f"generate returned tokens outside 0 to {V - 1}.")
@@ -241,7 +241,7 @@ def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: D
 
 
 def _of_width(width: int, T: int, new: int, T_max: int) -> list[Mistake]:
-    """The mistake that gives so many tokens for ``new`` after a prompt of ``T``."""
+    """Return the mistake that gives ``width`` tokens for a prompt of ``T`` and ``new`` new tokens."""
     if width == new:
         return [mistakes.named("generate_new_tokens_only")]
     if T + new > T_max and width in (T_max, T_max + 1):
@@ -250,23 +250,23 @@ def _of_width(width: int, T: int, new: int, T_max: int) -> list[Mistake]:
 
 
 def _strayed(counts: np.ndarray, p: np.ndarray) -> bool:
-    """Whether draws with the probabilities ``p`` give such counts with a probability below 1e-9.
+    """Return whether samples with the probabilities ``p`` give such counts with a probability below 1e-9.
 
-    For k counts of n draws, P(n KL > x) <= exp(-x) (e x / (k - 1))^(k - 1): Agrawal, Finite-Sample Concentration of the
-    Multinomial in Relative Entropy, 2020.
+    For k counts of n samples, P(n KL > x) <= exp(-x) (e x / (k - 1))^(k - 1): Agrawal, Finite-Sample Concentration of
+    the Multinomial in Relative Entropy, 2020.
     """
     x, free = _divergence(counts, p), len(p) - 1
     return x > free and x - free * (1 + math.log(x / free)) > UNLIKELY
 
 
 def _divergence(counts: np.ndarray, p: np.ndarray) -> float:
-    """The number of draws times KL(their frequencies, ``p``)."""
+    """Return the number of samples times KL(their frequencies, ``p``)."""
     seen = counts > 0
     return float(np.sum(counts[seen] * np.log(counts[seen] / counts.sum() / np.maximum(p[seen], 1e-300))))
 
 
 def _tempered(counts: np.ndarray, p: np.ndarray) -> list[Mistake]:
-    """The mistake where the draws follow a power of the right probabilities: none at all, or scaled logits."""
+    """Return the mistake if the samples follow a power of the right probabilities: 0 (uniform), or scaled logits."""
     others = {power: p**power / (p**power).sum() for power in (0.0, *np.geomspace(0.1, 10, 81))}
     power = min(others, key=lambda power: _divergence(counts, others[power]))
     if not _divergence(counts, others[power]) < len(p) * 2:
@@ -275,55 +275,55 @@ def _tempered(counts: np.ndarray, p: np.ndarray) -> list[Mistake]:
 
 
 def judge(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) -> None:
-    """Raise Failed where the tokens from ``start`` on are far likelier under a known mistake than when drawn rightly.
+    """Raise Failed if the tokens from ``start`` on are far likelier under an alternative than under correct sampling.
 
-    Drawn rightly, the likelihood ratio of any one alternative exceeds 1e9 with a probability of at most 1e-9 (Markov).
+    Under correct sampling, the likelihood ratio of any alternative exceeds 1e9 with probability at most 1e-9 (Markov).
     """
     past = np.arange(start, tokens.shape[1]) > n.T_max
-    # Only past T_max may the first tokens have been taken for the last; before, generate itself may never ask so much.
+    # Only past T_max can the crop be wrong; before that, generate itself may never use so long a context.
     from_first = forward(tokens[:, : n.T_max])[:, -1] if past.any() else 1.0
     contexts = [tokens[:, max(0, position - n.T_max) : position] for position in range(start, tokens.shape[1])]
     places = list(along(forward, contexts))
 
     def at(first: int) -> np.ndarray:
-        """(positions, B, V): what follows from the place with that number, or else from the nearest."""
+        """Return (positions, B, V): the prediction at that index of each context, or at the nearest one."""
         return np.stack([p[:, min(max(first, -p.shape[1]), p.shape[1] - 1)] for p in places])
 
     right, drawn = at(-1), tokens[:, start:].T
     alternatives = {
-        "blindly": np.full_like(right, 1 / n.V),
-        "from the logits at the first position": at(0),
-        "from the logits at the second position": at(1),
-        "from the logits before the last": at(-2),
-        "from the logits of another row": np.roll(right, 1, 1),
-        "from the first tokens": np.where(past[:, None, None], from_first, right),
+        "uniform sampling": np.full_like(right, 1 / n.V),
+        "the logits at the first position": at(0),
+        "the logits at the second position": at(1),
+        "the logits at the second-to-last position": at(-2),
+        "the logits of another row": np.roll(right, 1, 1),
+        "a context of the first T_max tokens": np.where(past[:, None, None], from_first, right),
     }
     likely = _log(right, drawn)
     ratios, surprise = {}, {}
     for name, wrong in alternatives.items():
         ratios[name] = float((_log(wrong, drawn) - likely).sum())
         surprise[name] = float((wrong * np.log(np.maximum(wrong, 1e-300))).sum() - _log(wrong, drawn).sum())
-    # The log probability that independent rows draw the same tokens throughout.
+    # The log probability that independent rows sample identical tokens.
     alike = float(np.log(right.prod(1).sum(-1) + 1e-300).sum())
     if len(tokens) > 1 and alike < -UNLIKELY and (tokens[1:, start:] == tokens[:1, start:]).all():
         raise Failed(
-            f"All {len(tokens)} rows got the same new tokens {when}, although their prompts differ.",
+            f"{when} all {len(tokens)} rows got the same new tokens, although their prompts differ.",
             causes=[mistakes.named("generate_one_draw")],
         )
     name = max(ratios, key=lambda name: ratios[name])
     if ratios[name] > UNLIKELY + math.log(len(ratios)):
-        # Better than right is not right: what was drawn must be what that would draw.
+        # A better fit is not yet a good fit: the samples must be typical of the alternative.
         explained = ALTERNATIVES[name] and surprise[name] < 2 * UNLIKELY
         raise Failed(
-            f"It is 1e{int(ratios[name] / math.log(10))} times likelier that the new tokens {when} were drawn {name} "
-            f"than as they should be.",
-            "" if explained else "Is the softmax over the vocabulary, of the logits at the last position?",
+            f"{when} the samples fit {name} 1e{int(ratios[name] / math.log(10))} times better than your model's own "
+            f"distribution.",
+            "" if explained else "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
             [mistakes.named(ALTERNATIVES[name])] if explained else [],
         )
 
 
 def along(forward: Forward, contexts: list[np.ndarray]) -> Iterator[np.ndarray]:
-    """``forward`` of each of ``contexts`` (B, T): in one call for each width, where the batch makes no difference."""
+    """Yield ``forward`` of each context (B, T), in one call per width if batching makes no difference."""
     for _, group in itertools.groupby(contexts, lambda context: context.shape[1]):
         alike = list(group)
         together: list[np.ndarray] = []
@@ -337,12 +337,12 @@ def along(forward: Forward, contexts: list[np.ndarray]) -> Iterator[np.ndarray]:
 
 
 def _log(p: np.ndarray, drawn: np.ndarray) -> np.ndarray:
-    """(..., V), (...) -> (...): the log probability of each token that was drawn."""
+    """Return the log probability (...) of each sampled token (...) under ``p`` (..., V)."""
     return np.asarray(np.log(np.maximum(np.take_along_axis(p, drawn[..., None], -1)[..., 0], 1e-300)))
 
 
 def probabilities(model: Module, n: Dims, context: np.ndarray, seed: int = 0) -> np.ndarray:
-    """(B, T) -> (B, T, V), or (B, 1, V) where only the last position is returned: softmax of the logits."""
+    """Return the softmax of the logits: (B, T) -> (B, T, V), or (B, 1, V) if forward returns the last position only."""
     B, T = context.shape
     output = model(context, seed=seed)
     last_only = isinstance(output, np.ndarray) and output.shape == (B, 1, n.V)
@@ -350,13 +350,13 @@ def probabilities(model: Module, n: Dims, context: np.ndarray, seed: int = 0) ->
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
-    """(..., V) -> (..., V), in float64."""
+    """Apply the softmax over the last axis: (..., V) -> (..., V), in float64."""
     exp = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
     return np.asarray(exp / exp.sum(-1, keepdims=True))
 
 
 def explain(model: Module, prompt: np.ndarray, new: int, n: Dims, error: Raised) -> NoReturn:
-    """Raise ``error`` again, or that the model was given too much, where that was so. It scores nothing."""
+    """Raise ``error`` again, or Failed if the context was too long or logits were sampled from."""
     try:
         seen = model.inputs_during("generate", prompt, new)
     except StudentError:
@@ -365,7 +365,7 @@ def explain(model: Module, prompt: np.ndarray, new: int, n: Dims, error: Raised)
     longest = max((idx.shape[-1] for idx in seen), default=0)
     if longest > T_max:
         raise Failed(
-            f"generate gave the model {longest} tokens at once, and T_max is {T_max}.",
+            f"generate called the model on {longest} tokens; at most T_max={T_max} are allowed.",
             causes=[mistakes.named("generate_without_crop")],
         ) from None
     if "probability tensor" in error.remote.text:
@@ -379,9 +379,9 @@ def explain(model: Module, prompt: np.ndarray, new: int, n: Dims, error: Raised)
 
 
 def sample(student: Student, assignment: Assignment, rng: np.random.Generator) -> str:
-    """What the untrained model writes; nothing where the tokens have no characters.
+    """Return text sampled from the untrained model; "" if the alphabet is not the course's.
 
-    It has one block, since untrained the others add nothing to what is read here.
+    One block is enough: untrained, the others change nothing a reader would see.
     """
     n, (count, length) = replace(assignment.course, L=1), SAMPLE
     if len(assignment.alphabet) != n.V:
@@ -390,5 +390,5 @@ def sample(student: Student, assignment: Assignment, rng: np.random.Generator) -
         model = student.build("GPT", n.arguments(), seed=int(rng.integers(1 << 31)))
         tokens = generate(student, model, np.zeros((count, 1), np.int64), length, n)
     except (Failed, StudentError):
-        return ""  # a picture decides nothing
+        return ""  # only a picture
     return "".join(assignment.alphabet[token] for token in tokens[:, 1:].reshape(-1) if 0 <= token < n.V)

@@ -1,4 +1,4 @@
-"""The loss before training: where it should lie, and how the writes into the residual stream are scaled."""
+"""The initial loss, and the scaling of the projections that add to the residual stream."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
 BELOW, ABOVE = 0.024, 0.276  # the window around ln V: 4.15 to 4.45 for V=65
 BATCH = 1  # rows of T_max tokens: with the mean over all targets, the loss is known to 0.006
-ROWS_OF_TEXT = 4  # where each position has one target
-SEEDS = 3  # the second and third only where the loss at the first is outside the window: their median decides
-LAYERS = (1, 4)  # between these the scaled projections shrink by half
+ROWS_OF_TEXT = 4  # with one target per position
+SEEDS = 3  # the median of three decides if the loss of the first is outside the window
+LAYERS = (1, 4)  # between these the scaled projections halve
 FACTOR = 0.1  # relative; a standard deviation of 64 x 64 entries is known to 0.011
 NEAR = 0.04
-EPS_SHOWS = 0.05  # of the largest logit: with embeddings as small as 0.01 another eps in a norm makes 1 %
-CLOSE = 0.08  # relative; seven standard errors where one matrix is compared with several
+EPS_SHOWS = 0.05  # of the largest logit: with embeddings as small as 0.01, another eps in a norm changes 1 %
+CLOSE = 0.08  # relative; seven standard errors when one matrix is compared with several
 KURTOSIS = 0.5  # half of what is between uniform entries (1.8) and normal ones (3)
-OTHER_LAYERS = (2, 3, 5, 6, 7)  # one of these is drawn, so that a factor cannot be made for LAYERS alone
+OTHER_LAYERS = (2, 3, 5, 6, 7)  # one of these is drawn, so that a factor can't be tailored to LAYERS
 MOST_SCALED = 0.6  # of the entries in a block's matrices: the two projections have 5 of 12
 ROLES = {
     "o": "the attention's projection",
@@ -47,7 +47,7 @@ ROLES = {
     "v": "the values",
     "up": "the MLP's up-projection",
 }
-BESIDE = {"o": ("q", "k", "v"), "down": ("up",)}  # of each residual projection, the matrices that are not scaled
+BESIDE = {"o": ("q", "k", "v"), "down": ("up",)}  # the unscaled matrices in the sublayer of each residual projection
 # Standard deviations of usual initialisations by fan-in and fan-out: nn.Linear's own, LeCun, He, Xavier, orthogonal,
 # 1/sqrt(d), "small" and GPT-2's.
 USUAL: tuple[Callable[[int, int], float], ...] = (
@@ -93,7 +93,7 @@ def test_window(
         figures["English text"] = cross_entropy(logits[BATCH:], targets)
     notes.show(losses={name: round(value, 4) for name, value in figures.items()})
     if not low <= loss <= high:
-        seen = f"The loss before training is {loss:.2f}; just above ln {n.V} = {chance:.3f} is right, at most {high}."
+        seen = f"The initial loss is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}, at most {high}."
         raise Failed(seen, *_because(initial, n, loss, charged))
     notes.say(f"{loss:.2f} on random targets, {loss - chance:.2f} above ln {n.V} = {chance:.3f}.")
 
@@ -121,17 +121,17 @@ def test_residual_scaling(
     )
     _by_roles(scaling)
     if residual == ["down"]:
-        notes.say("The MLP's down-projection shrinks with 1/sqrt(2L); your attention has no projection to be scaled.")
+        notes.say("The MLP's down-projection is scaled by 1/sqrt(2L); your attention has no projection to scale.")
         return
-    notes.say("Both projections of each block shrink with 1/sqrt(2L), so 2L additions keep the stream's variance.")
+    notes.say("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the stream's variance.")
 
 
-# --- residual scaling, by the layouts that the classes' own checks have found -----------------------------------------
+# --- residual scaling, with the layouts found by the classes' own checks ----------------------------------------------
 
 
 @dataclass(frozen=True)
 class Sublayer:
-    """Which entries of a class's tensors have which role, at the sizes of this check."""
+    """The role of each entry of a class's tensors, at the sizes of this check."""
 
     parameters: list[Parameter]
     reading: align.Reading
@@ -139,7 +139,7 @@ class Sublayer:
 
 @dataclass(frozen=True)
 class Entries:
-    """What is known of one matrix: the standard deviation of its entries, and their kurtosis, whatever its size."""
+    """The standard deviation and kurtosis of a matrix's entries, comparable across sizes."""
 
     spread: float
     kurtosis: float
@@ -158,23 +158,23 @@ class Scaling:
     fans: Mapping[str, tuple[int, int]]  # fan-in and fan-out of each
 
     def spread(self, role: str, L: int = LAYERS[0]) -> float:
-        """The standard deviation, averaged over the blocks."""
+        """Return the standard deviation, averaged over the blocks."""
         return _mean(self.models[L][role])
 
     def every(self, role: str, factor: Callable[[int], float] = lambda _: 1) -> list[float]:
-        """The standard deviation in each block for each L, times ``factor`` of L."""
+        """Return the standard deviation in each block for each L, times ``factor(L)``."""
         return [entries.spread * factor(L) for L, found in self.models.items() for entries in found[role]]
 
     def beside(self, *roles: str) -> list[str]:
-        """The matrices beside the projections ``roles`` in their sublayers, as far as there are any."""
+        """Return the other matrices in the sublayers of the projections ``roles``, if present."""
         return [other for role in roles for other in BESIDE[role] if all(other in f for f in self.models.values())]
 
     def changes(self, *roles: str) -> list[float]:
-        """By which factor GPT has changed what a Block alone has, at the first L; nothing for what is not known."""
+        """Return GPT's standard deviations relative to those in a Block alone, at the first L, for known roles."""
         return [self.spread(role) / _mean(self.alone[role]) for role in roles if role in self.alone]
 
     def entries(self, role: str) -> Entries:
-        """The matrix in the first model, averaged over the blocks."""
+        """Return the statistics in the first model, averaged over the blocks."""
         found = self.models[LAYERS[0]][role]
         return Entries(_mean(found), float(np.mean([entries.kurtosis for entries in found])))
 
@@ -210,7 +210,7 @@ def _fans(sublayers: Iterable[Sublayer]) -> dict[str, tuple[int, int]]:
 
 
 def _entries(module: Module, sublayers: Iterable[Sublayer]) -> Found:
-    """Measure each role's matrix in every block of ``module``; roles that no tensor has are left out."""
+    """Measure each role's matrix in every block of ``module``; omit roles without a tensor."""
     ladder.affordable(module)
     values = module.pull()
     found: dict[str, list[Entries]] = {}
@@ -229,7 +229,7 @@ def _entries(module: Module, sublayers: Iterable[Sublayer]) -> Found:
 
 
 def _alone(student: Student, sublayers: Iterable[Sublayer], n: Dims, seed: int) -> Found:
-    """What a Block alone starts with, but for what is zero; nothing if there is no Block."""
+    """Measure the nonzero initial matrices of a Block alone; empty if there is no Block."""
     try:
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed)
         return {role: found for role, found in _entries(block, sublayers).items() if _mean(found) > 0}
@@ -238,7 +238,7 @@ def _alone(student: Student, sublayers: Iterable[Sublayer], n: Dims, seed: int) 
 
 
 def _by_roles(scaling: Scaling) -> None:
-    """Raise Partial or Failed unless the residual projections shrink with 1/sqrt(2L), and no other matrix does."""
+    """Raise Partial or Failed unless exactly the residual projections are scaled by 1/sqrt(2L)."""
     few, many = LAYERS
     residual = scaling.residual
     moved = [role for role in scaling.beside("o", "down") if not _even(scaling.spread(role, L) for L in scaling.models)]
@@ -246,19 +246,19 @@ def _by_roles(scaling: Scaling) -> None:
         ratio = scaling.spread(moved[0], many) / (scaling.spread(moved[0], few) or math.nan)
         raise Failed(
             f"From L={few} to L={many} the standard deviation of {' and of '.join(ROLES[role] for role in moved)} "
-            f"changes by a factor of {ratio:.2g}.",
+            f"changes by a factor of {ratio:.2g}; it should not change.",
             causes=[mistakes.named("scaling_of_other_matrices")],
         )
     unscaled = [role for role in residual if not _even(scaling.every(role, math.sqrt))]
     if unscaled:
         seen = " and ".join(
-            f"{scaling.spread(role, few):.3g} and {scaling.spread(role, many):.3g} for {ROLES[role]}"
+            f"{scaling.spread(role, few):.3g} to {scaling.spread(role, many):.3g} for {ROLES[role]}"
             for role in unscaled
         )
         causes = _why_unscaled(scaling, unscaled)
         raise (Partial if len(unscaled) < len(residual) else Failed)(
-            f"From L={few} to L={many} the standard deviation should be halved in every block; it is {seen}.",
-            "" if causes else "By which factor does GPT multiply them, and when?",
+            f"From L={few} to L={many} the standard deviation should halve in every block; it goes from {seen}.",
+            "" if causes else "Which factor does GPT multiply them by, and when?",
             causes,
         )
     wrong = _wrong_constants(scaling)
@@ -267,13 +267,13 @@ def _by_roles(scaling: Scaling) -> None:
         seen = " and ".join(f"{ROLES[role]} by {factor * right:.3f}" for role, factor in wrong.items())
         by_l = len(wrong) == len(residual) and all(_close(factor, math.sqrt(2)) for factor in wrong.values())
         raise (Partial if len(wrong) < len(residual) else Failed)(
-            f"At L={many} GPT scales {seen}; 1/sqrt(2L) is {right:.3f}.",
+            f"At L={many} GPT scales {seen}; it should be by 1/sqrt(2L) = {right:.3f}.",
             causes=[mistakes.named("scaling_sqrt_L" if by_l else "scaling_wrong_constant")],
         )
 
 
 def _why_unscaled(scaling: Scaling, unscaled: list[str]) -> list[Mistake]:
-    """Name what was done instead of scaling these, if that is known."""
+    """Name the mistake made instead of scaling these, if it is known."""
     every = len(unscaled) == len(scaling.residual)
     for name, factor in FACTORS if every else ():
         if all(_is_scaled_by(scaling, role, factor) for role in unscaled):
@@ -293,29 +293,29 @@ def _why_unscaled(scaling: Scaling, unscaled: list[str]) -> list[Mistake]:
 
 
 def _is_scaled_by(scaling: Scaling, role: str, factor: Callable[[int], float]) -> bool:
-    """Whether the projection is, for every L, ``factor`` times what a Block alone has, or a matrix beside it."""
+    """Return whether the projection is ``factor(L)`` times a Block's own, or a neighbouring matrix, for every L."""
     bases = [_mean(scaling.alone[role])] if role in scaling.alone else []
     bases += [scaling.spread(other) for other in scaling.beside(role)]
     return any(all(_near(scaling.spread(role, L), base * factor(L)) for L in scaling.models) for base in bases)
 
 
 def _is_untouched(scaling: Scaling, role: str) -> bool:
-    """Whether a projection with the same spread for all L is as in a Block alone, or initialised like all others."""
+    """Return whether a projection that is equal for all L is as in a Block alone, or initialised like the others."""
     changes = scaling.changes(role)
     again = [change for change in scaling.changes(*scaling.beside(role)) if not _near(change, 1)]
-    if again and role == "o":  # its shape is theirs, so one initialisation changes all alike
+    if again and role == "o":  # same shape as theirs, so one initialisation changes all equally
         return all(_near(change, again[0]) for change in changes)
     return bool(again) or all(_near(change, 1) for change in changes)
 
 
 def _wrong_constants(scaling: Scaling) -> dict[str, float]:
-    """By how much more than 1/sqrt(2L) each projection is scaled, where its initialisation shows that it is wrong.
+    """Return each projection's factor relative to 1/sqrt(2L), if its initialisation shows that it is wrong.
 
-    The base may be any: that of a Block alone, of the matrices beside the projection, or a usual one that GPT has drawn
-    for the projections alone. A projection that fits none is wrong only if nothing suggests that GPT has drawn it.
+    The unscaled spread may be that of a Block alone, of the other matrices in the sublayer, or a usual one that GPT has
+    drawn for the projections alone. A projection that fits none is wrong only if GPT has not drawn it anew.
     """
     implied = {role: float(np.mean(scaling.every(role, lambda L: math.sqrt(2 * L)))) for role in scaling.residual}
-    implied = {role: base for role, base in implied.items() if base > 0}  # zero is scaled at any L
+    implied = {role: base for role, base in implied.items() if base > 0}  # zero counts as scaled at any L
     if any(all(_close(base, usual(*scaling.fans[role])) for role, base in implied.items()) for usual in USUAL):
         return {}
     bases = {
@@ -336,7 +336,7 @@ def _wrong_constants(scaling: Scaling) -> dict[str, float]:
 
 
 def _base(scaling: Scaling, role: str) -> float:
-    """The spread that a projection has before it is scaled; 0 unless one initialisation made it and those beside it."""
+    """Return a projection's spread before scaling; 0 unless it was initialised like the others in its sublayer."""
     now, others = scaling.entries(role), [scaling.entries(other) for other in scaling.beside("o", "down")]
     changes = scaling.changes(*scaling.beside(role))
     if changes and role in scaling.alone and all(_close(change, 1) for change in changes):
@@ -349,7 +349,7 @@ def _base(scaling: Scaling, role: str) -> float:
 
 
 def _is_same_shape(entries: Entries, other: Entries) -> bool:
-    """Whether one kind of distribution, such as a normal one, can have made both."""
+    """Return whether both may come from one kind of distribution, such as a normal one."""
     return abs(entries.kurtosis - other.kurtosis) < KURTOSIS
 
 
@@ -358,7 +358,7 @@ def _mean(found: Iterable[Entries]) -> float:
 
 
 def _even(values: Iterable[float]) -> bool:
-    """Whether all are the same, up to what chance does to a standard deviation."""
+    """Return whether all are equal, up to the sampling error of a standard deviation."""
     values = list(values)
     return max(values) <= (1 + 2 * FACTOR) * min(values)
 
@@ -367,23 +367,23 @@ def _close(value: float, other: float) -> bool:
     return math.isclose(value, other, rel_tol=CLOSE)
 
 
-# --- residual scaling by sizes, if the layouts are not known ----------------------------------------------------------
+# --- residual scaling by matrix sizes, if the layouts are unknown -----------------------------------------------------
 
 
 def _by_sizes(student: Student, few: Dims, many: Dims, charged: set[str], seed: int, notes: Notes) -> None:
     before, after = (matrices(student.build("GPT", n.arguments(), seed=seed)) for n in (few, many))
     moved = [kind for pattern, values in before.items() for kind in shrunk(values, after.get(pattern, []), few.d)]
     square = few.d**2
-    of_attention = (square // few.H, square, square * few.H)  # in slices, whole, or with heads of full width
+    of_attention = (square // few.H, square, square * few.H)  # per head, whole, or with heads of full width
     inside = [kind for kind in moved if kind.entries in of_attention]
     outside = [kind for kind in moved if kind.entries not in of_attention]
     wide = any(value.size == 4 * square for values in before.values() for value in values)
-    if not outside and len(inside) > 1 and not wide:  # an MLP of another width is as large as the projection
+    if not outside and len(inside) > 1 and not wide:  # a narrower MLP may be as large as the projection
         outside = [inside.pop()]
     scaled_entries = sum(kind.entries for kind in moved if kind.before)
     if scaled_entries > MOST_SCALED * sum(value.size for values in before.values() for value in values):
         raise Failed(
-            f"From L={few.L} to L={many.L} the standard deviation of {len(moved)} matrices in each block is halved.",
+            f"From L={few.L} to L={many.L} the standard deviation of {len(moved)} matrices in each block halves.",
             causes=[mistakes.named("scaling_of_other_matrices")],
         )
     found = {ROLES["o"]: inside, ROLES["down"]: outside}
@@ -394,32 +394,32 @@ def _by_sizes(student: Student, few: Dims, many: Dims, charged: set[str], seed: 
     )
     unscaled = [name for name, kinds in found.items() if not kinds]
     if unscaled == [ROLES["o"]] and "projection_missing" in charged:
-        notes.say("The MLP's down-projection shrinks with 1/sqrt(2L); your attention has no projection to be scaled.")
+        notes.say("The MLP's down-projection is scaled by 1/sqrt(2L); your attention has no projection to scale.")
         return
     if unscaled:
-        seen = f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} is not halved."
+        seen = f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} doesn't halve."
         if not any(value.size in of_attention for values in before.values() for value in values):
-            raise Failed(f"{seen} Among the parameters there is no matrix of that size.", "Do the blocks count?")
+            raise Failed(f"{seen} No parameter has the size of such a matrix.", "Are the blocks registered?")
         causes = _unscaled(student, few, many, unscaled, of_attention, seed)
         raise (Partial if len(unscaled) == 1 else Failed)(
-            seen, "" if causes else "By which factor does GPT multiply them, and when?", causes
+            seen, "" if causes else "Which factor does GPT multiply them by, and when?", causes
         )
     scaled = [kind.before for kind in moved]
     if all(scaled) and _by_l_alone(student, few, before, scaled, seed):
         raise Failed(
-            f"At L={few.L} both projections are scaled by {1 / math.sqrt(few.L):.2f}, not by "
+            f"At L={few.L} both projections are scaled by {1 / math.sqrt(few.L):.2f}; it should be "
             f"{1 / math.sqrt(2 * few.L):.2f}.",
             causes=[mistakes.named("scaling_sqrt_L")],
         )
-    notes.say("Both projections of each block shrink with 1/sqrt(2L), so 2L additions keep the stream's variance.")
+    notes.say("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the stream's variance.")
 
 
 def initial_logits(
     student: Student, whole: Whole, steady: bool, n: Dims, seed: int, idx: np.ndarray
 ) -> tuple[Module, np.ndarray]:
-    """The model as ``seed`` initialises it, and what its weights give by the oracle, or else in a second process.
+    """Return the model as initialised by ``seed``, and its logits by the oracle, or else by a replica.
 
-    Raises Failed if the model itself gives something else: then these are not the weights that it computes with.
+    Raises Failed if the model's own logits differ: then it does not compute with these weights.
     """
     initial = student.build("GPT", n.arguments(), seed=seed)
     ladder.affordable(initial)
@@ -428,14 +428,14 @@ def initial_logits(
     known = whole.composed(initial, n, weights)
     right, close = known.logits(idx) if known else None, EPS_SHOWS
     if right is None:
-        # From the same seed, so that tensors that are not registered are the same too.
+        # The same seed, so that unregistered tensors are equal too.
         replica = student.witness.build("GPT", n.arguments(), seed=seed)
         replica.push(weights)
         right, close = ladder.logits(replica(idx), (*idx.shape, n.V)), whole_model.CLOSE
     gap = float(np.abs(own - right).max() / max(1.0, float(np.abs(right).max())))
     if steady and not gap <= close:
         raise Failed(
-            f"With its initial weights GPT gives logits that differ from what these weights give by "
+            f"Before training, GPT's logits differ from those of a copy with the same weights by "
             f"{matching.percent(gap)} of the largest.",
             claims_module.PLAIN,
         )
@@ -446,19 +446,19 @@ def initial_logits(
 
 
 def _because(initial: Module, n: Dims, loss: float, charged: set[str]) -> tuple[str, list[Mistake]]:
-    """Why the loss is not where it should be: what GPT's own check has named, or how the unembedding starts."""
+    """Explain a wrong initial loss by a mistake named in GPT's own check, or by the unembedding's initialisation."""
     if known := matching.known(charged, matching.SPREAD):
         return "", known
-    # After a LayerNorm a logit has the variance d std^2, which adds half of itself to the loss.
+    # After a LayerNorm a logit has variance d std^2, which adds d std^2 / 2 to the loss.
     tables = [w for w in initial.pull().values() if w.shape in ((n.V, n.d), (n.d, n.V))]
     spread = f"({', '.join(f'{w.std():.2f}' for w in tables)}; nn.Linear's is {1 / math.sqrt(3 * n.d):.2f})"
     for w in tables:
         if math.isclose(loss - math.log(n.V), n.d * float(w.std()) ** 2 / 2, rel_tol=ALIKE):
             return f"The standard deviation of its entries is {w.std():.2f}.", [mistakes.named("head_starts_wide")]
-    return f"What spreads the logits: the standard deviation of the V x d matrices {spread}, or no final LayerNorm?", []
+    return f"Is the standard deviation of the V x d matrices {spread} too large, or the final LayerNorm missing?", []
 
 
-# By how much something may have been scaled instead, and the mistake that this is.
+# Wrong factors, with the mistake behind each.
 FACTORS: tuple[tuple[str, Callable[[int], float]], ...] = (
     ("scaling_without_root", lambda L: 1 / (2 * L)),
     ("scaling_of_shared_block", lambda L: (2 * L) ** (-L / 2)),
@@ -469,7 +469,7 @@ FACTORS: tuple[tuple[str, Callable[[int], float]], ...] = (
 def _unscaled(
     student: Student, few: Dims, many: Dims, unscaled: list[str], attention: Collection[int], seed: int
 ) -> list[Mistake]:
-    """What was done instead of scaling these, as their size in GPT beside that in a Block alone shows."""
+    """Name the mistake made instead of scaling these, comparing their spread in GPT with that in a Block alone."""
     before, after = (_factors(student, n, seed) for n in (few, many))
     weights = {name for name in before if before[name].matrix and name in after}
     moved = {name for name in weights if not (_near(before[name].factor, 1) and _near(after[name].factor, 1))}
@@ -501,7 +501,7 @@ def _near(value: float, other: float) -> bool:
 
 @dataclass(frozen=True)
 class Scaled:
-    """By how much GPT has scaled a tensor that a Block alone has."""
+    """The factor by which GPT has scaled a tensor of a Block."""
 
     factor: float
     entries: int
@@ -509,7 +509,7 @@ class Scaled:
 
 
 def _factors(student: Student, n: Dims, seed: int) -> dict[str, Scaled]:
-    """For each tensor of a Block, by its name there, how GPT has scaled it; nothing where there is no Block."""
+    """Return the scaling of each tensor of a Block, by its name there; empty if there is no Block."""
     try:
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed).pull()
     except StudentError:
@@ -524,13 +524,13 @@ def _factors(student: Student, n: Dims, seed: int) -> dict[str, Scaled]:
 
 
 def uniform_loss(logits: np.ndarray) -> np.ndarray:
-    """(..., V) -> (...): the cross-entropy, averaged over all targets that a position could have."""
+    """Return the cross-entropy (...) of ``logits`` (..., V), averaged over all possible targets."""
     peak = logits.max(-1, keepdims=True)
     return np.asarray(np.log(np.exp(logits - peak).sum(-1)) + peak[..., 0] - logits.mean(-1))
 
 
 def expected(n: Dims) -> dict[str, float]:
-    """ln V + d std^2 / 2, for the two usual initialisations of the unembedding."""
+    """Return ln V + d std^2 / 2 for the two usual initialisations of the unembedding."""
     chance = math.log(n.V)
     return {
         "expected with nn.Linear's own": chance + 1 / 6,
@@ -539,7 +539,7 @@ def expected(n: Dims) -> dict[str, float]:
 
 
 def prose(assignment: Assignment) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of English prose as tokens (B, T), and what comes next; no rows where the alphabet is not the course's."""
+    """Return English text as tokens and targets (B, T); no rows if the alphabet is not the course's."""
     n, alphabet = assignment.course, assignment.alphabet
     if len(alphabet) != n.V:
         return np.empty((0, n.T_max), np.int64), np.empty((0, n.T_max), np.int64)
@@ -550,7 +550,7 @@ def prose(assignment: Assignment) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Kind:
-    """A matrix that each block has: its entries, and its standard deviation at either number of LAYERS."""
+    """A matrix in each block: its number of entries, and its standard deviation for both numbers of LAYERS."""
 
     entries: int
     before: float
@@ -558,7 +558,7 @@ class Kind:
 
 
 def matrices(model: Module) -> dict[str, list[np.ndarray]]:
-    """The model's matrices by shape and by name without its numbers, which tell the blocks apart."""
+    """Return the model's matrices by shape and name, ignoring the block numbers in the name."""
     ladder.affordable(model)
     found: dict[str, list[np.ndarray]] = {}
     for name, value in model.pull().items():
@@ -568,10 +568,10 @@ def matrices(model: Module) -> dict[str, list[np.ndarray]]:
 
 
 def shrunk(before: list[np.ndarray], after: list[np.ndarray], d: int) -> list[Kind]:
-    """The kinds whose standard deviation halves between LAYERS, among matrices of one shape and one name.
+    """Return the kinds whose standard deviation halves between LAYERS, among matrices of one shape and one name.
 
-    Several may be in one tensor, or differ by a number in their names only. What is the same for both numbers of
-    blocks is set aside first. Matrices that start at zero are scaled at any L.
+    Several may be in one tensor, or differ only by a number in their names. Those that are equal for both numbers of
+    blocks are set aside first. Matrices initialised to zero count as scaled.
     """
     few, many = LAYERS
     for axis, parts in _cuts(before[0].shape, d):
@@ -580,7 +580,7 @@ def shrunk(before: list[np.ndarray], after: list[np.ndarray], d: int) -> list[Ki
         )
         if any(_unlike(cut[i : i + parts]) for cut in (few_cut, many_cut) for i in range(0, len(cut), parts)):
             return shrunk(few_cut, many_cut, d)
-    kinds = (len(after) - len(before)) // (many - few)  # in each block; also where there is a block too many
+    kinds = (len(after) - len(before)) // (many - few)  # in each block; correct even if there is an extra block
     if not kinds and len(before) == len(after):
         kinds = len(before)  # shared by all blocks, or outside them
     if kinds < 1 or len(before) % kinds or len(after) % kinds:
@@ -598,7 +598,7 @@ def shrunk(before: list[np.ndarray], after: list[np.ndarray], d: int) -> list[Ki
 
 
 def _cuts(shape: tuple[int, ...], d: int) -> list[tuple[int, int]]:
-    """(axis, number of parts): where several matrices may lie side by side in one tensor."""
+    """Return (axis, number of parts) for each way in which several matrices may be concatenated in one tensor."""
     sides = [
         (axis, parts) for axis, size in enumerate(shape) for parts in (size, size // d) if size in (parts, parts * d)
     ]
@@ -606,27 +606,27 @@ def _cuts(shape: tuple[int, ...], d: int) -> list[tuple[int, int]]:
 
 
 def _unlike(pieces: list[np.ndarray]) -> bool:
-    """Whether the standard deviations of parts of one tensor differ by more than chance."""
+    """Return whether the standard deviations of parts of one tensor differ by more than chance."""
     spreads = [_spread(piece) for piece in pieces]
     return max(spreads) > (1 + 2 * FACTOR) * min(spreads)
 
 
 def _spread(value: np.ndarray) -> float:
-    """The standard deviation; only zeros count as a spread of zero, since they alone are scaled at any L."""
+    """Return the standard deviation; it is 0 only for zeros, which count as scaled at any L."""
     return float(value.std()) or float(np.abs(value).max(initial=0))
 
 
 def _means(values: list[float], kinds: int) -> list[float]:
-    """The means of ``kinds`` equal groups of consecutive values."""
+    """Return the means of ``kinds`` equal groups of consecutive values."""
     size = len(values) // kinds
     return [float(np.mean(values[i : i + size])) for i in range(0, len(values), size)]
 
 
 def _by_l_alone(student: Student, n: Dims, model: dict[str, list[np.ndarray]], scaled: list[float], seed: int) -> bool:
-    """Whether 1/sqrt(L) explains every scaled spread, and 1/sqrt(2L) none.
+    """Return whether 1/sqrt(L) explains every scaled spread, and 1/sqrt(2L) none.
 
-    The unscaled spread is what a Block alone has, since a Block cannot know L, or, where GPT initialises everything
-    anew, what its other matrices have; or GPT-2's 0.02.
+    The unscaled spread is that of a Block alone, since a Block cannot know L, or that of GPT's other matrices if GPT
+    initialises everything anew, or GPT-2's 0.02.
     """
     others = _spreads(model, n.d)
     bases = [value for value in others if not any(math.isclose(value, x, rel_tol=NEAR) for x in scaled)]
@@ -639,7 +639,7 @@ def _by_l_alone(student: Student, n: Dims, model: dict[str, list[np.ndarray]], s
 
 
 def _spreads(model: dict[str, list[np.ndarray]], d: int) -> list[float]:
-    """The standard deviations of all matrices, and of the parts that may be matrices of their own."""
+    """Return the standard deviations of all matrices, and of the parts that may be separate matrices."""
     values = [value for group in model.values() for value in group]
     pieces = [
         piece for value in values for axis, parts in _cuts(value.shape, d) for piece in np.split(value, parts, axis)

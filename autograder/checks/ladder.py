@@ -1,4 +1,4 @@
-"""Steps that the checks of several criteria share: from what a model returned to numbers that can be compared."""
+"""Steps shared by several criteria: from a model's outputs to numbers that can be compared."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ from autograder.sandbox.errors import StudentError
 from autograder.sandbox.module import Module
 from autograder.sandbox.wire import Opaque
 
-MOVES = 1e-6  # what other weights move an output by, at least
+MOVES = 1e-6  # least change of an output when the weights change
 MOST = 6_000_000  # parameters, seven times those of the course's model
 TENSORS = 1024  # ten times those of the course's model with a tensor for each head
-T_MAX = 17  # of the classes by themselves
-# B and T are drawn from these: unlike d, H, d_head and T_max there, and three, the number of roles.
+T_MAX = 17  # for the classes alone
+# B and T are drawn from these: none equals d, H, d_head or T_max there, or three, the number of roles.
 BATCHES, LENGTHS = (2, 6, 7, 9), tuple(range(10, T_MAX))
 
 
 def draw_shapes(rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Draw two pairs (B, T), no two sizes alike and the longest first, so that code cannot be made for them."""
+    """Draw two pairs (B, T), all sizes distinct and the longest first, so that code can't be tailored to them."""
     lengths = sorted(rng.choice(LENGTHS, 2, replace=False), reverse=True)
     return [(int(B), int(T)) for B, T in zip(rng.choice(BATCHES, 2, replace=False), lengths, strict=True)]
 
 
 def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """``output`` as it should be: a tensor, of ``shape``, floating point, finite; raises Failed at the first no."""
+    """Return ``output`` if it is a finite floating point tensor of ``shape``; raise Failed otherwise."""
     if not isinstance(output, np.ndarray):
         kind = output.type if isinstance(output, Opaque) else type(output).__name__
-        found = "nothing" if output is None else f"a value of type {kind}"
+        found = "None" if output is None else f"a value of type {kind}"
         raise Failed(
-            f"forward returned {found}; it should be a tensor of shape {shape}.",
-            "" if output is None else "What stands behind its return?",
+            f"forward returned {found}; it should return a tensor of shape {shape}.",
+            "" if output is None else "Check the return statement of forward.",
             [mistakes.named("result_is_none")] if output is None else [],
         )
     if output.shape != shape:
-        raise Failed(f"The output has the shape {output.shape}; it should be {shape}.")
+        raise Failed(f"The output has shape {output.shape}; it should be {shape}.")
     if output.dtype.kind != "f":
-        raise Failed("The output holds whole numbers; it should be floating point.")
+        raise Failed("The output has an integer dtype; it should be floating point.")
     bad = ~np.isfinite(output)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         raise Failed(
             f"{int(bad.sum()):,} of {output.size:,} entries of the output are not finite; the first is at {first}.",
-            "Is there a position whose scores are all -inf, so that its softmax is 0/0, or a 0 times -inf?",
+            "Does a position have only scores of -inf, so its softmax is 0/0, or is 0 multiplied by -inf?",
         )
     return output
 
 
 def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """The logits in ``output``, as ``tensor`` wants them.
+    """Return the logits in ``output``, validated by ``tensor``.
 
     Accepts the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
     """
@@ -62,7 +62,7 @@ def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     B, T, V = shape
     if isinstance(found, np.ndarray) and T > 1 and found.shape == (B, 1, V):
         raise Failed(
-            f"For {T} tokens the logits have the shape {found.shape}; it should be {shape}.",
+            f"For {T} tokens the logits have shape {found.shape}; it should be {shape}.",
             causes=[mistakes.named("logits_of_last_position")],
         )
     return tensor(found, shape)
@@ -75,7 +75,7 @@ def _first(output: Any) -> Any:
 
 
 def number(value: Any) -> float | None:
-    """Read a number to calculate with, also as an array of one element: finite, and at most LARGEST; else None."""
+    """Read a number, or an array with one element, that is finite and at most LARGEST in size; else None."""
     try:
         found = real(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
     except (OverflowError, TypeError):
@@ -84,10 +84,10 @@ def number(value: Any) -> float | None:
 
 
 def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """New values for every trainable parameter, large enough that attention is far from uniform.
+    """Return new values for every trainable parameter, large enough that attention is far from uniform.
 
-    Vectors are biases or gains, which nothing tells apart here: they get entries of either sign and of size 0.5 to
-    1.5, since a gain near 0 would hide what it scales.
+    Vectors are biases or gains, indistinguishable here: they get entries of either sign and of size 0.5 to 1.5, since a
+    gain near 0 would hide the values it scales.
     """
     affordable(model)
     vectors = {
@@ -99,11 +99,11 @@ def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndar
 
 
 def affordable(module: Module) -> None:
-    """Raise Failed where a module has far too many parameters to send values for them."""
+    """Raise Failed if a module has far too many parameters to send values for them."""
     if module.numel > MOST or len(module.parameters) > TENSORS:
         raise Failed(
-            f"The {module.name} has {module.numel:,} parameters in {len(module.parameters):,} tensors, too many to be "
-            f"looked at.",
+            f"The {module.name} has {module.numel:,} parameters in {len(module.parameters):,} tensors, too many to "
+            f"check.",
             "Which size is wrong?",
         )
 
@@ -111,10 +111,10 @@ def affordable(module: Module) -> None:
 def random_matrices(
     model: Module, rng: np.random.Generator, size: float, frozen: bool = False
 ) -> dict[str, np.ndarray]:
-    """Draw every trainable matrix, or with ``frozen`` every one, with a deviation of ``size`` / sqrt(last dimension).
+    """Return new values for trainable matrices, or with ``frozen`` for all, of deviation ``size`` / sqrt(last dimension).
 
     With gains of 1 and biases of 0, the logits then have a standard deviation of about ``size``. The values are
-    uniform, which is quicker than normal and just as good.
+    uniform, which is faster than normal and just as good.
     """
     affordable(model)
     kept = masks(model)
@@ -126,14 +126,14 @@ def random_matrices(
 
 
 def masks(module: Module) -> set[str]:
-    """The names of parameters that are triangles of one value, with another in the rest: no weights, but masks.
+    """Return the names of parameters that are triangular masks of two values rather than weights.
 
-    They are counted, and that costs once; with other values in them all else would be wrong too.
+    The parameter count deducts them once; with other values in them everything else would be wrong too.
     """
     claimed = {p.name for p in module.parameters if p.mask}
     values: dict[str, np.ndarray] = {}
     if claimed:
-        with contextlib.suppress(StudentError):  # then they are no masks, and whoever needs the values says the rest
+        with contextlib.suppress(StudentError):  # callers that need the values report the error
             values = module.pull()
     return {name for name in claimed & values.keys() if _is_triangle(values[name])}
 
@@ -147,16 +147,16 @@ def _is_triangle(value: np.ndarray) -> bool:
 
 
 def under(module: Module, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
-    """The output for ``x`` once ``weights`` are set; raises Failed where it is what it was before.
+    """Set ``weights`` and return the output for ``x``; raise Failed if the output stays the same.
 
-    What holds for a class that hands on its input holds for nothing that it computes.
+    Otherwise a class that returns its input would pass checks of invariance.
     """
     before = tensor(module(x), x.shape)
     module.push(weights)
     after = tensor(module(x), x.shape)
     if not np.abs(after - before).max() > MOVES:
         raise Failed(
-            f"With other weights, the output of {module.name} stayed the same.",
-            "Does forward use the parts that __init__ makes?",
+            f"Changing the weights left the output of {module.name} unchanged.",
+            "Does forward use the parts that __init__ creates?",
         )
     return after

@@ -1,4 +1,4 @@
-"""Value checks: the student's class under weights set by the grader, against the oracle with and without mistakes."""
+"""Value checks: the student's class, with weights set by the grader, against the oracle with and without mistakes."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from autograder.sandbox.errors import Absent, Raised, StudentError
 from autograder.sandbox.module import Module
 from autograder.sandbox.student import Student
 
-# Of the largest entry. Float64 comes first; where it fits nothing, float32 decides: honest code may make a constant in
-# float32, and a mask may drown the scores only there. The subtlest mistakes are off by 1e-3.
+# Of the largest entry. Float64 comes first; if nothing fits, float32 decides: honest code may create a float32
+# constant, and a finite mask may be large enough only there. The subtlest mistakes are off by 1e-3.
 EXACT, ROUNDED = 1e-9, 1e-4
 PARTS = {"Head", "MultiHeadAttention", "MLP", "Block"}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What the comparison came to, and the module with its own weights."""
+    """The result of a comparison, and the module with its own weights."""
 
     comparison: Comparison
     module: Module
     weights: dict[str, np.ndarray]
     component: str
     sizes: Mapping[str, int]
-    noise: float = 0.0  # by how much two passes differ
-    causal: bool = False  # looked at only where nothing fits
+    noise: float = 0.0  # largest difference between two passes
+    causal: bool = False  # measured only if nothing fits
 
     @property
     def match(self) -> Match | None:
-        """An explanation of what the class computes; None where no known one fits."""
+        """The explanation that fits the outputs; None if no known one does."""
         return self.comparison.matches[0] if self.comparison.matches else None
 
     @property
@@ -59,12 +59,23 @@ def against_oracle(
     expected: Collection[str] | None = None,
     scalars: bool = True,
 ) -> Judged:
-    """Compare the outputs for ``inputs`` with the oracle's ``component``; raises Failed where they are no tensors.
+    """Compare the outputs for ``inputs`` with the oracle's ``component``.
 
-    ``build`` gives the module, in float64 or float32; ``read`` takes what it returned for an input and gives the
-    tensor. Mistakes that are ``expected``, from an earlier look at the class, are tried first. A first look that finds
-    an explanation in float64 asks for the same in float32, in which models run. Without ``scalars``, parameters without
-    axes keep their initial values: a learnt temperature of 1 computes the formula, and is one parameter too many.
+    Mistakes ``expected`` from an earlier comparison of the class are tried first. A first comparison that finds an
+    explanation in float64 requires the same in float32, in which models run.
+
+    Args:
+        oracle: The correct model.
+        component: The oracle's name of the class.
+        build: Builds the module, in float64 (True) or float32.
+        inputs: The inputs.
+        read: Returns the tensor in an output for a given input; raises Failed if there is none.
+        sizes: The arguments of the class.
+        rng: Generator for the weights.
+        probes: The linear maps in stubs, by component.
+        expected: Mistakes to try first.
+        scalars: If False, 0-dim parameters keep their initial values: a learnt temperature of 1 computes the formula,
+            and is one extra parameter.
     """
     double: Judged | None = None
     for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
@@ -76,13 +87,13 @@ def against_oracle(
             ):
                 raise
             if double:
-                return double  # code that sets float64 for all tensors does not take float32
-            continue  # honest code may make a constant in float32, which does not go together with float64
+                return double  # code that sets float64 as the default doesn't run in float32
+            continue  # honest code may create a float32 constant, incompatible with float64
         tensors = {p.name: weights[p.name].astype(dtype) for p in module.parameters if p.name in weights}
         maps = {name: matrix.astype(dtype) for name, matrix in (probes or {}).items()}
         tried = double.names if double else expected or ()
         comparison = oracle.identify(component, tensors, cases, sizes, maps, tolerance, tried)
-        if len(comparison.matches) > 1:  # an input of another size and scale may tell them apart
+        if len(comparison.matches) > 1:  # an input of another size and scale may separate them
             with contextlib.suppress(Failed, StudentError):
                 x = _another(cases[0][0], sizes, rng)
                 more = [*cases, (x, read(module(x), x).astype(dtype))]
@@ -102,7 +113,7 @@ def against_oracle(
 
 
 def _another(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
-    """An input of another batch size and length, and three times as large."""
+    """Return an input of another batch size and length, three times as large."""
     shape = (len(x) + 2, x.shape[1] - 2, *x.shape[2:])
     if x.dtype == np.int64:
         return rng.integers(0, sizes["V"], shape)
@@ -116,7 +127,7 @@ def _causal(
     y: np.ndarray,
     sizes: Mapping[str, int],
 ) -> bool:
-    """Whether the outputs of the first half stay where they are when the second half changes."""
+    """Return whether the outputs in the first half stay the same when the second half of x changes."""
     half = x.shape[1] // 2
     changed = x.copy()
     changed[:, half:] = (x[:, half:] + 1) % sizes["V"] if x.dtype == np.int64 else 1 - x[:, half:]
@@ -135,7 +146,7 @@ def _run(
     dtype: type[np.floating[Any]],
     scalars: bool,
 ) -> tuple[Module, dict[str, np.ndarray], list[tuple[np.ndarray, np.ndarray]]]:
-    """The module under new weights, and what it made of ``inputs``, in one precision."""
+    """Build the module with new weights; return it, the weights, and (input, output) pairs in one precision."""
     module = build(dtype is np.float64)
     weights = own_weights(module, rng)
     if not scalars:
@@ -146,7 +157,7 @@ def _run(
 
 
 def own_weights(module: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Distinct values of order 1 / sqrt(size) for matrices and of order 1 for vectors, for what no stand-in holds."""
+    """Draw values of order 1 / sqrt(size) for matrices and of order 1 for vectors, for all tensors outside of stubs."""
     ladder.affordable(module)
     weights, kept = {}, ladder.masks(module)
     for p in module.parameters:
@@ -157,11 +168,11 @@ def own_weights(module: Module, rng: np.random.Generator) -> dict[str, np.ndarra
 
 
 def costly(names: Collection[str]) -> list[mistakes.Mistake]:
-    """The mistakes among ``names`` that are not accepted."""
+    """Return the mistakes among ``names`` that are not accepted."""
     return [row for row in map(mistakes.named, names) if not row.accepted]
 
 
-# What a mistake that a class's own check has named does to the whole model.
+# Effects of a class's mistakes on the full model.
 LEAK = {
     *("mask_missing", "mask_after_softmax", "mask_zero", "mask_weak", "mask_positive", "mask_upside_down"),
     *("mask_inverted", "mask_one_more", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch"),
@@ -191,14 +202,14 @@ SPREAD = {
 
 
 def known(charged: Collection[str], effect: Collection[str]) -> list[mistakes.Mistake]:
-    """The mistakes with that effect among those that a class's own check has named."""
+    """Return the already deducted mistakes that have this effect."""
     return [mistakes.named(name) for name in sorted(set(charged) & set(effect))]
 
 
 def decide(judged: Judged, what: str, notes: Notes, elsewhere: Sequence[str] = ()) -> None:
-    """Pass, or raise Partial for one known mistake, or Failed; another check judges the mistakes ``elsewhere``."""
+    """Pass, or raise Partial for one known mistake, or Failed; the mistakes ``elsewhere`` are for another check."""
     if judged.noise:
-        seen = f"Two passes of {what} with the same input, in eval mode, differ by up to {judged.noise:.2g}."
+        seen = f"Two passes of {what} on the same input in eval mode differ by up to {judged.noise:.2g}."
         raise Failed(seen, causes=[mistakes.named("dropout_in_eval")])
     if judged.match is None:
         raise Failed(*_unknown(judged, what))
@@ -209,17 +220,17 @@ def decide(judged: Judged, what: str, notes: Notes, elsewhere: Sequence[str] = (
     if not wrong:
         other = [row.sentence for row in costly(judged.match.mistakes)]
         remarks = [row.sentence for row in map(mistakes.named, judged.match.mistakes) if row.accepted]
-        equal = "Equal to the formula for the same weights"
-        notes.say(" ".join([f"{equal}, but for one thing:", *other] if other else remarks) or f"{equal}.")
+        equal = "Matches the formula for the same weights"
+        notes.say(" ".join([f"{equal}, with one exception:", *other] if other else remarks) or f"{equal}.")
         return
     kind = Partial if all(len(rows) == 1 for rows in explanations) else Failed
-    rest = "All else in it is right." if kind is Partial else ""
+    rest = "Everything else is correct." if kind is Partial else ""
     if len(explanations) > 1:
         raise kind(differs(judged, what), rest, [row for rows in explanations for row in rows], either=True)
     raise kind(differs(judged, what), rest, wrong)
 
 
-OWN = {  # how many parameters each class has, beside those of its parts
+OWN = {  # number of parameters of each class, without its submodules' own
     "attention": lambda n: 4 * n["d"] ** 2 + n["d"],
     "mlp": lambda n: 8 * n["d"] ** 2 + 5 * n["d"],
     "block": lambda n: 4 * n["d"],
@@ -228,48 +239,48 @@ OWN = {  # how many parameters each class has, beside those of its parts
 
 
 def differs(judged: Judged, what: str) -> str:
-    """What was seen of a difference: in the values, or, where these follow the tensors, in their number."""
+    """Describe the difference: in the values, or else in the number of parameters."""
     gap, position = judged.comparison.gap, judged.comparison.position
     for name, letter, parts in (("heads_wrong_number", "H", "heads"), ("blocks_wrong_number", "L", "blocks")):
         if judged.match and name in judged.names:
-            return f"For {letter}={judged.sizes[letter]}, {what} works with {judged.match.count} {parts}."
+            return f"For {letter}={judged.sizes[letter]}, {what} uses {judged.match.count} {parts}."
     if gap is not None and gap > ROUNDED:
         return (
-            f"For the same weights the output is off by up to {percent(gap)} of its largest entry, from position "
+            f"For the same weights the output is off by up to {percent(gap)} of its maximum, from position "
             f"{position} on."
         )
     own = sum(p.size for p in judged.module.parameters if not p.owner)
-    count = f"{own:,} parameters where the formula has {OWN[judged.component](judged.sizes):,}"
+    count = f"{own:,} parameters; the formula has {OWN[judged.component](judged.sizes):,}"
     sizes = ", ".join(f"{name}={size}" for name, size in judged.sizes.items() if name != "blocks")
     return f"For {sizes}, {what} has {count}."
 
 
 def percent(gap: float) -> str:
-    """A share as a student reads it."""
+    """Format a fraction as a percentage."""
     return f"{100 * gap:.0f} %" if gap >= 0.1 else f"{100 * gap:.2g} %"
 
 
 def _unknown(judged: Judged, what: str) -> tuple[str, str]:
-    """What was measured, and which simpler facts hold, where no known mistake fits."""
+    """Describe the difference and which simpler properties hold, if no known mistake fits."""
     comparison = judged.comparison
     if comparison.gap is None:
         own = [f"{p.name} {p.shape}" for p in judged.module.parameters if not p.owner]
         shown = ", ".join(own[:4]) + (", ..." if len(own) > 4 else "") or "none"
-        seen = f"{what} has {len(own)} tensors, which are not those of its formula: {shown}."
-        return f"{seen[0].upper()}{seen[1:]}", "Which one is missing or too many?"
-    facts = "Shape and type are right" + (", and no position reads from later ones." if judged.causal else ".")
+        seen = f"{what} has {len(own)} tensors that don't match its formula: {shown}."
+        return f"{seen[0].upper()}{seen[1:]}", "Which one is missing or extra?"
+    facts = "Shape and dtype are correct" + (", and no output depends on later positions." if judged.causal else ".")
     where = f"from position {comparison.position} on"
     if comparison.alone:
-        where += "; one token alone comes out right, so look at scores, mask and softmax"
-    off = f"for the same weights the output is off by up to {percent(comparison.gap)} of its largest entry"
+        where += "; a single token is correct, so check scores, mask and softmax"
+    off = f"for the same weights the output is off by up to {percent(comparison.gap)} of its maximum"
     return (
         f"{facts} But {off}, {where}.",
-        "It is none of the known mistakes: compare each step of forward with the docstring.",
+        "This is not a known mistake: compare each step of forward with the docstring.",
     )
 
 
 class Probed(NamedTuple):
-    """A class with stand-ins, whether all of these are used, and how ``against_oracle`` builds it: this one first."""
+    """A class with stubs, whether all of them are used, and its ``build`` for ``against_oracle``."""
 
     module: Module
     used: bool
@@ -283,7 +294,7 @@ def around_probes(
     probes: Mapping[str, np.ndarray],
     trial: np.ndarray,
 ) -> Probed:
-    """The class ``name`` with stand-ins, in float64, or, where that does not go, in float32."""
+    """Build the class ``name`` with stubs, in float64, or in float32 if that fails."""
 
     def build(double: bool) -> tuple[Module, bool]:
         x = trial if trial.dtype == np.int64 else trial.astype(np.float64 if double else np.float32)
@@ -307,10 +318,10 @@ def with_stand_ins(
     trial: np.ndarray,
     double: bool = False,
 ) -> tuple[Module, bool]:
-    """The class ``name`` built with linear maps in place of what the classes ``probes`` compute; whether all are used.
+    """Build the class ``name`` with stubs (linear maps) for the classes ``probes``; return whether all are used.
 
-    A class that is a stub, absent or fails in its constructor is replaced whole. Where a class is not used at all, a
-    part of its size inside the module is taken for it. ``trial`` is an input to find out with.
+    A class that is not implemented, absent or raises in its constructor is replaced entirely. For a class that is not
+    used at all, a submodule of its size is replaced instead. ``trial`` is the input for this test.
     """
     student.stand_in(probes, [part for part in probes if not usable(student, part)])
     try:
@@ -330,7 +341,7 @@ def with_stand_ins(
 
 
 def _of_a_part(error: StudentError, name: str) -> bool:
-    """Whether building the class ``name`` may have failed because of another class."""
+    """Return whether building the class ``name`` may have failed because of another class."""
     if isinstance(error, Absent):
         return error.name != name
     if isinstance(error, Raised):
@@ -339,7 +350,7 @@ def _of_a_part(error: StudentError, name: str) -> bool:
 
 
 def usable(student: Student, name: str) -> bool:
-    """Whether the submission has a class of that name whose constructor is written."""
+    """Return whether the submission has a class of that name with an implemented constructor."""
     try:
         _, _, stubs = student.written(name, "gpt")
     except (Absent, Raised):

@@ -1,4 +1,4 @@
-"""MLP by itself: what it computes for given weights, how wide it is, and that it treats each position alone."""
+"""MLP alone: its output for given weights, its hidden width, and that it is position-wise."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def test_width(student: Student, notes: Notes) -> None:
         entries = sum(p.size for p in module.parameters if p.is_matrix)
         if entries != 8 * d * d or 4 * d not in sizes:
             inner = entries / (2 * d)
-            other = inner in sizes  # two matrices of another width, and none missing
-            width = f", as with an inner width of {inner:g}" if other else ""
+            other = inner in sizes  # two matrices of another hidden width
+            width = f", as for a hidden width of {inner:g}" if other else ""
             raise Failed(
-                f"The matrices of MLP({d}) have {entries:,} entries{width}; with 4d = {4 * d} they have {8 * d * d:,}.",
-                "" if other else "Is there one map to 4d, and one back?",
+                f"The matrices of MLP({d}) have {entries:,} entries{width}; with 4d = {4 * d} there are {8 * d * d:,}.",
+                "" if other else "Is there one up-projection to 4d, and one down-projection to d?",
                 [mistakes.named("mlp_width")] if other else [],
             )
-    notes.say("4d wide inside.")
+    notes.say("The hidden width is 4d.")
 
 
 def test_alone(student: Student, shapes: list[tuple[int, int]], rng: np.random.Generator, notes: Notes) -> None:
-    # The two sides are computed in two processes, so that nothing can be remembered from one to the other.
+    # Each side runs in its own process, so that neither can remember the other's calls.
     module, replica = student.build("MLP", {"d": D}), student.witness.build("MLP", {"d": D})
     weights = {name: value.astype(np.float32) for name, value in matching.own_weights(module, rng).items()}
     B, T = shapes[0]
@@ -70,14 +70,14 @@ def test_alone(student: Student, shapes: list[tuple[int, int]], rng: np.random.G
     module.push(weights)
     moved = np.abs(ladder.tensor(module(changed), x.shape) - before).max(-1)
     if not moved[row, position] > 1e-5:
-        seen = f"When position {position} changed, the output at position {position} stayed the same."
+        seen = f"Changing x at position {position} left the output at position {position} unchanged."
         raise Failed(seen, "Is x used in forward?")
     moved[row, position] = 0
     if not moved.max() <= 1e-5:
         other = tuple(int(i) for i in np.unravel_index(moved.argmax(), moved.shape))
         raise Failed(
-            f"When position {position} of row {row} changed, the output at position {other[1]} of row {other[0]} moved "
+            f"Changing x at position {position} of row {row} moved the output at position {other[1]} of row {other[0]} "
             f"by {moved.max():.2g}.",
-            "Should the MLP not be applied to each position by itself?",
+            "The MLP is position-wise: no position affects another.",
         )
     notes.say("Position-wise: no position affects another.")

@@ -1,4 +1,4 @@
-"""GPT by itself, around a known linear map in place of its blocks; then its loss, and that it can be trained."""
+"""GPT alone, with a stub (a known linear map) for its blocks; then its loss, gradients and training."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from autograder.sandbox.student import Student
 pytestmark = pytest.mark.needs("GPT")
 
 B, T = 2, 7
-BLOCKS = 3  # of two, the last one alone and the first one alone look the same
+BLOCKS = 3  # with two, using only the first and using only the last look the same
 TRIAL = np.zeros((1, 2), np.int64)
 TRAINED = Dims(V=65, T_max=16, d=32, H=4, L=1)
 STEPS, RATE = 50, 2e-2
-ENOUGH = 0.8  # of what is asked for: the weights are those of that loss, so no more steps are needed
+ENOUGH = 0.8  # of the required loss: training stops there
 ROUNDING = 2.0**-8  # relative, as in bfloat16
-FALLEN = 0.6  # of the first loss: what memorising a batch of random tokens comes to in correct models, with a margin
+FALLEN = 0.6  # of the initial loss: reached by correct models on a batch of random tokens, with a margin
 
 
 @pytest.fixture(scope="module")
 def judged(
     student: Student, oracle: Oracle, assignment: Assignment, shared_rng: np.random.Generator, probe: np.ndarray
 ) -> matching.Judged | None:
-    """The comparison around the linear map; None where the blocks are no modules of their own."""
+    """Compare GPT around the stubs with the oracle; None if the blocks are not separate modules."""
     n = replace(assignment.small, L=BLOCKS)
     probed = matching.around_probes(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
     return _judge(oracle, n, probe, probed, shared_rng) if probed.used else None
@@ -61,27 +61,27 @@ def test_composition(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    # A LayerNorm of the student's own is wrong once, although GPT has one more.
+    # A wrong LayerNorm class is deducted once, although GPT uses it again.
     elsewhere = [row.name for row in mistakes.of("norm") if row.name in charged]
     try:
         found = judged or _without_blocks(student, oracle, assignment, rng)
     except Failed:
         n = replace(assignment.small, L=BLOCKS)
         probed = matching.around_probes(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
-        found = _judge(oracle, n, probe, probed, rng)  # the blocks may be there, and never called
+        found = _judge(oracle, n, probe, probed, rng)  # the blocks may exist without being called
         if found.match is None:
             raise
     charged.update(found.names)
     if found is judged:
         layouts["model"] = judged
-    student.release()  # from the linear maps
+    student.release()  # the stubs
     whole: Whole = request.getfixturevalue("whole")
     matching.decide(found, "GPT", notes, elsewhere)
     if whole.differs and not whole.unused:
         kind = Partial if len(whole.names) == 1 else Failed
         raise kind(whole.differs, "" if whole.names else whole_model.ARGUMENTS, whole.causes)
     if judged is None:
-        notes.say("The blocks are no modules of their own in this model; around them its values are right.")
+        notes.say("This GPT has no separate block modules; everything around the blocks is correct.")
 
 
 def test_gradients(
@@ -96,8 +96,8 @@ def test_gradients(
     try:
         judged: matching.Judged | None = request.getfixturevalue("judged")
     except (Failed, StudentError):
-        judged = None  # what is wrong with the outputs costs in its own check
-    n = replace(assignment.small, L=1)  # what is around the blocks does not depend on their number
+        judged = None  # wrong outputs are judged by their own check
+    n = replace(assignment.small, L=1)  # the rest of GPT does not depend on the number of blocks
     idx, targets = rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (B, T))
     module, _ = matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
     own = {
@@ -111,11 +111,11 @@ def test_gradients(
     if silent:
         some = ", ".join(silent[:3]) + (", ..." if len(silent) > 3 else "")
         raise Failed(
-            f"{len(silent)} of GPT's {len(own)} own tensors get no gradient from the loss, and so would never learn: "
+            f"{len(silent)} of GPT's {len(own)} own tensors get no gradient from the loss, so they would never train: "
             f"{some}.",
-            "Is it used in forward, on the way to the logits and from there to the loss?",
+            "Does forward use each of them, on the path to the logits and the loss?",
         )
-    # A loss that is not the cross-entropy costs in its own check, and has other gradients.
+    # A loss that is not the cross-entropy is judged by its own check, and has other gradients.
     try:
         logits, loss = _pair(module(idx, targets))
         usual = abs(loss - cross_entropy(logits.reshape(B, T, n.V), targets)) <= 1e-3
@@ -128,37 +128,37 @@ def test_gradients(
             if not gap <= 1e-3:
                 raise Failed(
                     f"The gradient of {name} differs from that of the cross-entropy by {gap:.0%} of its largest entry.",
-                    "Is nothing on the way from it to the loss detached?",
+                    "Is a tensor between it and the loss detached?",
                 )
-    notes.say("Every parameter of GPT's own gets its gradient.")
+    notes.say("Every parameter outside the blocks gets its gradient.")
 
 
 def test_loss(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
     n = replace(assignment.small, L=1, T_max=assignment.small.V)
-    # Around a linear map: what is wrong inside the blocks does not make a right loss wrong.
+    # With stubs, so that mistakes inside the blocks can't affect the loss check.
     probe = np.asarray(rng.standard_normal((n.d, n.d)) / np.sqrt(n.d))
     model, _ = matching.with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
     ladder.affordable(model)
     model.push({name: value.astype(np.float32) for name, value in matching.own_weights(model, rng).items()})
-    # With T equal to V some wrong flattenings raise nothing.
+    # With T equal to V some wrong reshapes don't raise.
     flat = [_loss_is_right(model, n, batch, length, rng) for batch, length in ((B, T), (1, 1), (3, n.V))]
     if any(flat):
         raise Partial(
-            f"For idx of shape {(B, T)} and targets, the logits have the shape {(B * T, n.V)}, not {(B, T, n.V)}.",
+            f"For idx of shape {(B, T)} and targets, the logits have shape {(B * T, n.V)}, not {(B, T, n.V)}.",
             causes=[mistakes.named("logits_flat")],
         )
     notes.say("The loss is the cross-entropy of the returned logits.")
 
 
 def test_training(student: Student, whole: Whole, rng: np.random.Generator, notes: Notes) -> None:
-    student.release()  # from the linear maps around which GPT was judged
+    student.release()  # the stubs of the earlier checks
     n, (batch, length) = TRAINED, (8, 16)
     seed = int(rng.integers(1 << 31))
     model = student.build("GPT", n.arguments(), seed=seed)
     idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
     first = cross_entropy(ladder.logits(model(idx), (batch, length, n.V)), targets)
     losses = [round(loss, 3) for loss in model.train(idx, targets, STEPS, RATE, ENOUGH * FALLEN * first)]
-    # What was learnt is in the weights: it has to show where the targets are not known, and nothing but these arrives.
+    # The learnt weights alone have to give the low loss, in a process that has never seen the targets.
     trained = model.pull()
     known = whole.forward(model, n, trained, rng)
     if known is None:
@@ -170,8 +170,8 @@ def test_training(student: Student, whole: Whole, rng: np.random.Generator, note
     if not last <= FALLEN * first:
         raise Failed(
             f"After {len(losses)} steps of Adam on one batch the loss went from {first:.2f} to {last:.2f}; a model of "
-            f"this size learns a batch by heart.",
-            "Are all parts among the parameters, and does the loss reach them?",
+            f"this size overfits one batch.",
+            "Are all parts registered as parameters, and does each get a gradient?",
         )
     notes.say(f"From {first:.2f} to {last:.2f} in {len(losses)} steps of Adam on one batch.")
 
@@ -182,7 +182,7 @@ def test_training(student: Student, whole: Whole, rng: np.random.Generator, note
 def _judge(
     oracle: Oracle, n: Dims, probe: np.ndarray, probed: matching.Probed, rng: np.random.Generator
 ) -> matching.Judged:
-    """The comparison of the model with a linear map in place of each block."""
+    """Compare the model with the oracle, with a stub in place of each block."""
     held = {found[0] for p in probed.module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
     return matching.against_oracle(
         oracle,
@@ -190,7 +190,7 @@ def _judge(
         probed.build,
         [rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (1, n.T_max))],
         lambda out, idx: ladder.logits(out, (*idx.shape, n.V)),
-        n.arguments() | {"blocks": len(held)},  # by their numbers in the names; 0 where there are none
+        n.arguments() | {"blocks": len(held)},  # counted by the numbers in the names; 0 if there are none
         rng,
         {"block": probe},
     )
@@ -199,19 +199,19 @@ def _judge(
 def _without_blocks(
     student: Student, oracle: Oracle, assignment: Assignment, rng: np.random.Generator
 ) -> matching.Judged:
-    """The comparison of a model in which no block can be replaced; raises Failed where parameters take no part.
+    """Compare a model in which no block can be replaced; raise Failed if some parameters affect no logit.
 
-    With their matrices at zero the blocks add constants at most, which the final LayerNorm takes away again. All gains
-    and biases are one, so it does not matter which is which.
+    With their matrices at zero the blocks add constants at most, which the final LayerNorm removes. All gains and
+    biases are one, so it does not matter which is which.
     """
-    student.release()  # from the linear map, which was not used
+    student.release()  # the stubs, which were not used
     n = replace(assignment.small, L=BLOCKS)
     module = student.build("GPT", n.arguments())
     idx = rng.integers(0, n.V, (B, T))
     dead = claims.idle(module, n, rng)
     if dead:
         raise Failed(
-            f"{', '.join(p.name for p in dead[:4])} can be changed without any effect on the logits.",
+            f"Changing {', '.join(p.name for p in dead[:4])} doesn't affect the logits.",
             "Does x go through all blocks?",
         )
     tables = [p.name for p in module.parameters if p.is_matrix and {n.V, n.T_max, n.T_max + 1} & set(p.shape)]
@@ -227,7 +227,7 @@ def _without_blocks(
 
 
 def _loss_is_right(model: Module, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:
-    """Raise Failed where the loss is not that of the returned logits; whether these come flattened."""
+    """Raise Failed unless the loss is that of the returned logits; return whether these are flattened."""
     idx, targets = rng.integers(0, dims.V, (batch, length)), rng.integers(0, dims.V, (batch, length))
     shape = (batch, length, dims.V)
     plain = ladder.logits(model(idx), shape)
@@ -235,7 +235,7 @@ def _loss_is_right(model: Module, dims: Dims, batch: int, length: int, rng: np.r
     flat = logits.shape == (batch * length, dims.V)
     logits = ladder.tensor(logits.reshape(shape) if logits.size == plain.size else logits, shape)
     if not np.abs(logits - plain).max() <= 1e-4 * max(1.0, float(np.abs(plain).max())):
-        raise Failed("With targets, forward returns other logits than without.")
+        raise Failed("With targets, forward returns different logits than without.")
     right = cross_entropy(logits, targets)
     if not abs(loss - right) <= 1e-4 * max(1.0, abs(right)):
         raise Failed(
@@ -247,12 +247,12 @@ def _loss_is_right(model: Module, dims: Dims, batch: int, length: int, rng: np.r
 
 
 def rounded(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The same values to 8 bits of precision at random: what is written into the last bits is lost."""
+    """Round the values randomly to 8 bits of precision, so that data hidden in the last bits is lost."""
     return np.asarray(weights * (1 + rng.uniform(-ROUNDING, ROUNDING, weights.shape)), weights.dtype)
 
 
 def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
-    """The mean over all positions of minus the log probability of the target."""
+    """Return the mean over all positions of minus the log probability of the target."""
     wide = logits.astype(np.float64)
     peak = wide.max(-1, keepdims=True)
     logs = wide - peak - np.log(np.exp(wide - peak).sum(-1, keepdims=True))
@@ -260,26 +260,27 @@ def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
 
 
 def _pair(output: Any) -> tuple[np.ndarray, float]:
-    """Logits and loss in what forward returned for targets; raises Failed where one is missing."""
+    """Return the logits and the loss that forward returned for targets; raise Failed if one is missing."""
     if isinstance(output, dict):
         output = (output.get("logits"), output.get("loss"))
     if ladder.number(output) is not None:
-        raise Failed("With targets, forward returned 1 number.", causes=[mistakes.named("logits_not_returned")])
+        raise Failed(
+            "With targets, forward returned 1 number, not 2 values.",
+            causes=[mistakes.named("logits_not_returned")],
+        )
     if not isinstance(output, (tuple, list)) or len(output) < 2 or not isinstance(output[0], np.ndarray):
         raise Failed(
-            "With targets, forward did not return 2 things: the logits and the loss.",
-            "Does its last line give back both, in that order?",
+            "With targets, forward should return 2 values: the logits and the loss.",
+            "Does its last line return both, in that order?",
         )
     loss = ladder.number(output[1])
     if loss is None:
-        raise Failed(
-            "The loss that forward returned is not one finite number.", "F.cross_entropy takes the mean by itself."
-        )
+        raise Failed("The loss that forward returned is not 1 finite number.", "F.cross_entropy averages by default.")
     return output[0], loss
 
 
 def _likely(logits: np.ndarray, idx: np.ndarray, targets: np.ndarray, loss: float) -> list[Mistake]:
-    """The known slip that gives exactly this loss, if one does."""
+    """Return the mistake that gives exactly this loss, if one does."""
     B, T, V = logits.shape
     exp = np.exp(logits - logits.max(-1, keepdims=True))
     right = cross_entropy(logits, targets)

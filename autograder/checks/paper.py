@@ -1,4 +1,4 @@
-"""The exercises on paper, written as functions: which matrices, which loss to expect, what LayerNorm does."""
+"""The exercises on paper, written as functions: the matrices of a block, the expected initial loss, LayerNorm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed, Notes
 from autograder.sandbox.student import Student
 
-WIDTHS = 24  # widths tried are multiples, so that the matrices may be listed head by head
+WIDTHS = 24  # the widths tried are multiples of it, so that matrices may be listed per head
 EXACT = 1e-4  # relative: a student may compute in float32
 
 
@@ -26,14 +26,14 @@ def test_block_matrices(student: Student, assignment: Assignment, rng: np.random
         got = student.function("block_matrices", d)
         if not isinstance(got, dict):
             raise Failed(
-                f"{call} returned no dict of name: (rows, columns).",
+                f"{call} should return a dict of name: (rows, columns).",
                 causes=[mistakes.named("formula_printed")] if got is None else [],
             )
         shapes = {str(name): _shape(shape) for name, shape in got.items()}
         for name, shape in shapes.items():
             if shape is None:
                 raise Failed(
-                    f"{call}[{name!r}] is not a pair of positive whole numbers.", "12 L d^2 counts matrices only."
+                    f"{call}[{name!r}] should be a pair of positive integers.", "12 L d^2 counts matrices only."
                 )
         sides = [sorted(shape) for shape in shapes.values() if shape]
         entries = sum(short * long for short, long in sides)
@@ -42,19 +42,17 @@ def test_block_matrices(student: Student, assignment: Assignment, rng: np.random
             causes = [mistakes.named("matrices_of_one_head")] if heads > 1 and heads == int(heads) else []
             raise Failed(
                 f"The matrices of {call} have {entries:,} = {entries / d**2:.3g} d^2 entries; 12 d^2 = {12 * d * d:,}.",
-                "" if causes else "Are all matrices of one block in it, and no bias or norm?",
+                "" if causes else "Are all matrices of one block included, and no bias or LayerNorm?",
                 causes,
             )
         for name, shape in shapes.items():
             if shape and d not in shape:
-                raise Failed(
-                    f"{call}[{name!r}] is {shape}; each matrix of a block takes or gives vectors of width d={d}."
-                )
+                raise Failed(f"{call}[{name!r}] is {shape}; each matrix of a block has d={d} as a row or column count.")
         wide = sides.count([d, 4 * d])
         if wide != 2:
             raise Failed(
-                f"In {call}, {wide} matrices have the sides d and 4d; the up-projection and the down-projection do, "
-                f"and no others."
+                f"In {call}, {wide} matrices have sides d and 4d; exactly the up-projection and the down-projection "
+                f"should."
             )
     notes.say("4 d^2 in the attention, 8 d^2 in the MLP.")
 
@@ -68,9 +66,9 @@ def test_expected_loss(student: Student, assignment: Assignment, rng: np.random.
         right, call = math.log(V) + d * std**2 / 2, f"expected_initial_loss({V}, {d}, {std:.4f})"
         value = number(student.function("expected_initial_loss", V, d, std))
         if value is None:
-            raise Failed(f"{call} returned no finite number.", "Did it print instead of return?")
+            raise Failed(f"{call} should return a finite number.", "Does it print instead of return?")
         if not abs(value - right) <= EXACT * right:
-            raise Failed(f"{call} is {value:.4f} instead of {right:.4f}.", causes=_likely(value, V, d, std))
+            raise Failed(f"{call} is {value:.4f}; it should be {right:.4f}.", causes=_likely(value, V, d, std))
     default, gpt2 = (math.log(V) + d * std**2 / 2 for V, d, std in cases[:2])
     notes.say(
         f"{default:.3f} with nn.Linear's own initialisation, {gpt2:.3f} with GPT-2's, ln {n.V} = {math.log(n.V):.3f}."
@@ -83,26 +81,26 @@ def test_layer_norm(student: Student, assignment: Assignment, rng: np.random.Gen
         u = rng.standard_normal(d) * 3 + 2
         got = student.function("layer_norm_geometry", u)
         if not isinstance(got, np.ndarray) or got.shape != (d,):
-            raise Failed(f"For a vector of {d} entries, layer_norm_geometry returned no vector of {d} entries.")
+            raise Failed(f"For a vector of {d} entries, layer_norm_geometry should return a vector of {d} entries.")
         if not np.isfinite(got).all():
             raise Failed("layer_norm_geometry returned entries that are not finite.")
         norm, along = float(np.linalg.norm(got)), float(abs(got.sum()) / math.sqrt(d))
         if not along <= 1e-3:
             raise Failed(
-                f"The result has a part of length {along:.3g} along the vector of ones.",
+                f"The result has a component of {along:.3g} along the vector of ones; it should be 0.",
                 causes=[mistakes.named("geometry_not_centred")],
             )
         if not abs(norm - math.sqrt(d)) <= 1e-3 * math.sqrt(d):
             unbiased = abs(norm - math.sqrt(d - 1)) <= 1e-3 * math.sqrt(d)
             raise Failed(
-                f"The result has the length {norm:.4f}; sqrt({d}) = {math.sqrt(d):.4f}.",
-                "" if unbiased else "Where does it end, radially?",
+                f"The result has norm {norm:.4f}; it should be sqrt({d}) = {math.sqrt(d):.4f}.",
+                "" if unbiased else "Is the centred vector rescaled to norm sqrt(d)?",
                 [mistakes.named("geometry_unbiased")] if unbiased else [],
             )
         centred = u - u.mean()
         if not np.allclose(got, centred / np.linalg.norm(centred) * math.sqrt(d), atol=1e-3):
-            raise Failed("The result lies on the right sphere, but not in the direction of u without its mean.")
-    notes.say("Onto the complement of the ones, then out to the sphere of radius sqrt(d).")
+            raise Failed("The result is on the right sphere, but doesn't point along u minus its mean.")
+    notes.say("Orthogonal to the vector of ones, then onto the sphere of radius sqrt(d).")
 
 
 def _shape(value: Any) -> tuple[int, int] | None:
@@ -115,7 +113,7 @@ def _shape(value: Any) -> tuple[int, int] | None:
 
 
 def _likely(value: float, V: int, d: int, std: float) -> list[Mistake]:
-    """Where the value equals a near miss of ln V + d std^2 / 2, which one."""
+    """Return the mistake that gives this value instead of ln V + d std^2 / 2, if one does."""
     near = (
         ("expected_loss_gap_missing", 0.0),
         ("expected_loss_gap_doubled", d * std**2),

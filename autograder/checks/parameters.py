@@ -1,4 +1,4 @@
-"""How many parameters there are: exactly, at several sizes, by part, and by the student's own formula."""
+"""The number of parameters: exactly, at several sizes, by part, and by the student's own formula."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def bound(
     claims: Claims,
     charged: set[str],
 ) -> None:
-    """Raises Failed where a right number is no more than a claim. For counts that are right."""
-    # What a class's own check has found to be there and not called costs there.
+    """Raise Failed if a correct count includes parameters that the model does not use."""
+    # Submodules that are never called are deducted in the class's own check.
     if said := claims.about_parameters or ("" if matching.known(charged, matching.IDLE) else claims.idle):
         raise Failed(said, claims.hint)
     backed(student, model, assignment.course, shared_rng)
@@ -67,8 +67,8 @@ def test_total(
         raise Failed(seen, *because(student, sizes, charged))
     rule, blocks, rest = ledger.rule_of_thumb(course)
     notes.say(
-        f"{model.numel:,}, to the last one. Of these the blocks hold {blocks:,}: 12 L d^2 = {rule:,} in matrices, "
-        f"and {rest:,} in biases and LayerNorms."
+        f"Exactly {model.numel:,}. The blocks have {blocks:,}: 12 L d^2 = {rule:,} in matrices, {rest:,} in biases "
+        f"and LayerNorms."
     )
 
 
@@ -89,8 +89,8 @@ def test_other_sizes(
         expected = ledger.total(dims)
         if model.numel != expected and not tied(model, dims):
             raise Failed(
-                f"At {dims} it has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}.",
-                "The cause is the one at the course's sizes." if at_course else "",
+                f"At {dims} GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}.",
+                "The cause is the same as at the course configuration." if at_course else "",
                 [] if at_course else [mistakes.named("sizes_fixed")],
             )
         backed(student, model, dims, rng)
@@ -113,14 +113,14 @@ def test_by_part(
         seen = "; ".join(f"{name.replace('_', ' ')}: {counts[name]:,} instead of {right[name]:,}" for name in wrong)
         if counts[ledger.OUTSIDE] < 0:
             seen = (
-                f"{n.L} of your blocks would have {n.L * found.block:,} parameters, and the whole GPT has "
-                f"{model.numel:,}: not every block counts, or some share their parts"
+                f"{n.L} of your blocks would have {n.L * found.block:,} parameters, but your GPT has {model.numel:,}: "
+                f"some blocks aren't registered, or share their parameters"
             )
         shared = counts[ledger.OUTSIDE] < 0
         blame = (
-            f"The other {len(right) - len(wrong)} parts are right." if len(wrong) < len(right) and not shared else ""
+            f"The other {len(right) - len(wrong)} parts are correct." if len(wrong) < len(right) and not shared else ""
         )
-        raise (Partial if len(wrong) == 1 else Failed)(f"Counted in your classes, over {n.L} blocks: {seen}.", blame)
+        raise (Partial if len(wrong) == 1 else Failed)(f"Counted in your classes, for {n.L} blocks: {seen}.", blame)
 
 
 @pytest.mark.needs("parameter_count")
@@ -135,7 +135,7 @@ def test_formula(student: Student, assignment: Assignment, rng: np.random.Genera
             raise Failed(*formulas.in_letters(student, tried, key, seen))
     rule, blocks, rest = ledger.rule_of_thumb(assignment.course)
     notes.say(
-        f"Your formula is right at every size tried; at the course's, {blocks:,} in the blocks = {rule:,} + {rest:,}."
+        f"Your formula is correct at every size tried; the course's blocks have {blocks:,} = {rule:,} + {rest:,}."
     )
 
 
@@ -147,14 +147,14 @@ def test_shares(student: Student, assignment: Assignment, rng: np.random.Generat
         parts = ledger.parts(**sizes)
         expected = {name: 100 * part / ledger.total(dims) for name, part in parts.items()}
         shares = formulas.ask(student, "parameter_shares", sizes)
-        # Rounded to one decimal, as the handout prints them, is right too.
+        # One decimal is enough, as in the handout.
         wrong = formulas.compare("parameter_shares", sizes, shares, expected, 0.051)
         if wrong:
             own = formulas.of_own(student, sizes)
             wrong = formulas.compare("parameter_shares", sizes, shares, own, 0.051) if own else wrong
             if wrong:
                 raise Failed(wrong[1], causes=formulas.slip(shares, parts))
-            notes.say("They are the percentages of your own formula, which the check above says more about.")
+            notes.say("The percentages follow from your own formula; the formula check says more.")
             return
         shown = shown or ", ".join(f"{name.replace('_', ' ')} {share:.1f} %" for name, share in expected.items())
     notes.say(f"At the course configuration: {shown}.")
@@ -164,7 +164,7 @@ def test_shares(student: Student, assignment: Assignment, rng: np.random.Generat
 
 
 def counted(student: Student, n: Dims) -> ledger.Counted:
-    """How many parameters the classes have, over all blocks, and what is left of GPT, with the tensors."""
+    """Count the parameters of each class over all blocks, and those of the rest of GPT, with the tensors."""
     sizes = {"d": n.d, "H": n.H, "T_max": n.T_max}
     attention = student.shared("MultiHeadAttention", sizes)
     mlp = student.shared("MLP", {"d": n.d})
@@ -196,7 +196,7 @@ def counted(student: Student, n: Dims) -> ledger.Counted:
 
 
 def beside(whole: ledger.Shapes, part: ledger.Shapes) -> ledger.Shapes:
-    """The tensors of ``whole`` without one part in it, found by the names that the part's have there."""
+    """Return the tensors of ``whole`` without one occurrence of ``part``, found by its tensors' names."""
     names = dict(whole)
     for name, _ in whole:
         path = name.removesuffix(part[0][0]) if part else name
@@ -206,14 +206,14 @@ def beside(whole: ledger.Shapes, part: ledger.Shapes) -> ledger.Shapes:
 
 
 def because(student: Student, sizes: Sequence[Dims], charged: set[str]) -> tuple[str, list[Mistake], bool]:
-    """A hint, the mistakes that fit the counts of each class and its tensors, and whether one of them is enough.
+    """Return a hint, the mistakes that fit the counts of each class and its tensors, and whether any one is enough.
 
-    Where two fit, what a class's own check has named decides.
+    If two fit, mistakes that are already deducted take precedence.
     """
     try:
         found = ledger.explain([counted(student, n) for n in sizes])
     except (Failed, StudentError):
-        return "Which of your classes does the difference lie in?", [], False
+        return "Which of your classes has extra or missing parameters?", [], False
     common = set.intersection(*map(set, found.values()))
     left = {
         part: [n for n in names if n in charged] or [n for n in names if n in common] or names
@@ -221,29 +221,29 @@ def because(student: Student, sizes: Sequence[Dims], charged: set[str]) -> tuple
     }
     if not all(left.values()):
         unknown = " and ".join(part.replace("_", " ") for part, names in left.items() if not names)
-        return f"The difference lies in: {unknown}. Which tensor does the formula not have, or have besides?", [], False
+        return f"The difference is in: {unknown}. Which tensor is extra or missing?", [], False
     causes = [mistakes.named(name) for name in dict.fromkeys(name for names in left.values() for name in names)]
     return "", causes, len(left) == 1 and len(causes) > 1
 
 
 def built(student: Student, dims: Dims) -> Module:
-    """The student's GPT at ``dims``; raises Failed where it is no nn.Module."""
+    """Build the student's GPT at ``dims``; raise Failed unless it is an nn.Module."""
     model = student.shared("GPT", dims.arguments())
     if not model.is_module:
         raise Failed(
-            "GPT(...) is not an nn.Module, so it has no parameters to count.", "Did the class line lose (nn.Module)?"
+            "GPT(...) is not an nn.Module, so it has no parameters to count.", "Does the class inherit from nn.Module?"
         )
     return model
 
 
 def tied(model: Module, dims: Dims) -> bool:
-    """Whether exactly the V x d matrix of the untied model is missing, and one of that shape is left."""
+    """Return whether exactly one V x d matrix of the untied model is missing, and one is left."""
     of_that_shape = sum(p.shape in ((dims.V, dims.d), (dims.d, dims.V)) for p in model.parameters)
     return model.numel == ledger.total(dims) - dims.V * dims.d and of_that_shape == 1
 
 
 def unseen(rng: np.random.Generator) -> list[Dims]:
-    """Three configurations that nobody could have prepared for, with no two sizes alike."""
+    """Draw three unpredictable configurations, each with distinct sizes."""
     sizes = []
     for _ in range(3):
         V, T_max, d, L = (int(x) for x in rng.choice(np.arange(5, 400), 4, replace=False))

@@ -1,4 +1,4 @@
-"""The student's shape table, against the shapes that hooks see."""
+"""The student's shape table, compared with the shapes that hooks record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autograder.sandbox.student import Student
 pytestmark = [pytest.mark.needs("shape_table", "GPT"), pytest.mark.usefixtures("follows")]
 
 Shape = tuple[int, ...]
-SHOWN = 40  # rows, characters of a stage's name and sizes of a shape: a student may return any number
+SHOWN = 40  # rows, characters of a stage name, and sizes of a shape: a student may return any number
 
 
 def test_course(student: Student, assignment: Assignment, rng: np.random.Generator, notes: Notes) -> None:
@@ -26,14 +26,14 @@ def test_course(student: Student, assignment: Assignment, rng: np.random.Generat
 
 
 def test_other_sizes(student: Student, assignment: Assignment, rng: np.random.Generator) -> None:
-    # B, T, d, V, L + 2 all differ, so that a table with fixed or swapped sizes shows.
+    # B, T, d, V and L + 2 all differ, which exposes hard-coded or swapped sizes.
     compare(student, assignment.small, 5, 7, rng)
 
 
 def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator) -> list[tuple[str, Shape]]:
-    """The student's table for a model of size ``n`` and an input (B, T); raises Failed where a stage is not in it.
+    """Return the student's table for a model of size ``n`` and an input (B, T); raise Failed if a stage is missing.
 
-    Stage names are free and further rows may stand in between; the order of the stages is fixed.
+    Stage names are free and extra rows are allowed; the order of the stages is fixed.
     """
     model = student.build("GPT", n.arguments())
     idx = rng.integers(0, n.V, (B, T))
@@ -42,9 +42,9 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
     logits = returned(traced["output"])
     stream = (B, T, n.d)
     blocks = [tuple(shape) for shape in traced["blocks"]]
-    if len(blocks) != n.L:  # blocks that are not of the class Block: what they give out is seen from outside
+    if len(blocks) != n.L:  # blocks that are not Block instances: expect the residual stream
         blocks = [stream] * n.L
-    # A stage may show what the model does or what it should do: a model that is wrong there loses elsewhere.
+    # A row may have the model's actual shape or the right one: a wrong model is judged elsewhere.
     stages = [("embeddings", {stream}), *((f"block {i}", {shape, stream}) for i, shape in enumerate(blocks, 1))]
     stages += [
         ("final LayerNorm", {stream}),
@@ -54,7 +54,7 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
     for position, (stage, shapes) in enumerate(stages):
         if not any(found in shapes for _, found in rest):
             near = table[position] if position < len(table) else None
-            given = f"yours is {near[0][:SHOWN]!r} {near[1]}" if near else f"you have {len(table)}"
+            given = f"yours is {near[0][:SHOWN]!r} {near[1]}" if near else f"you have {len(table)} rows"
             causes = _likely([shape for _, shape in table], [shapes for _, shapes in stages])
             raise Failed(
                 f"For idx of shape {(B, T)}, row {position + 1} of {len(stages)} should be {stage} {max(shapes)}; "
@@ -66,7 +66,7 @@ def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator)
 
 
 def _likely(found: list[Shape], stages: list[set[Shape]]) -> list[Mistake]:
-    """The mistake that gives exactly these shapes."""
+    """Return the mistake that gives exactly these shapes, if one does."""
     fits = [shape in shapes for shape, shapes in zip(found, stages, strict=False)]
     if len(found) == len(stages):
         if all(shape in shapes for shape, shapes in zip(found[::-1], stages, strict=True)):
@@ -81,32 +81,32 @@ def _likely(found: list[Shape], stages: list[set[Shape]]) -> list[Mistake]:
 
 
 def rows(table: Any) -> list[tuple[str, Shape]]:
-    """The table as (stage, shape) pairs: a list, tuple or dict of them; raises Failed at the first that is none."""
+    """Read a list, tuple or dict as (stage, shape) pairs; raise Failed at the first row that isn't one."""
     if isinstance(table, dict):
         table = list(table.items())
     if not isinstance(table, (list, tuple)):
         if table is None:
-            raise Failed("shape_table returned nothing, and 0 rows.", causes=[mistakes.named("shapes_printed")])
-        raise Failed(f"shape_table returned a {type(table).__name__}, not a list of (stage, shape).")
+            raise Failed("shape_table returned None instead of L + 3 rows.", causes=[mistakes.named("shapes_printed")])
+        raise Failed(f"shape_table returned a {type(table).__name__}; it should return a list of (stage, shape).")
     found = []
     for number, row in enumerate(table, 1):
         if not isinstance(row, (list, tuple)) or len(row) != 2:
-            raise Failed(f"Row {number} of the shape table is not a pair (stage, shape).")
+            raise Failed(f"Row {number} of the shape table should be a pair (stage, shape).")
         stage, shape = row
         if isinstance(shape, np.ndarray) and shape.ndim != 1:
             raise Failed(
-                f"Row {number} of the shape table holds a tensor of shape {shape.shape}.",
+                f"Row {number} of the shape table has a tensor of shape {shape.shape} instead of its shape.",
                 causes=[mistakes.named("shapes_tensors")],
             )
         sizes = list(shape) if isinstance(shape, (list, tuple, np.ndarray)) else []
         if not isinstance(shape, (list, tuple, np.ndarray)) or not all(_whole(size) for size in sizes):
-            raise Failed(f"Row {number} of the shape table has {shape!r} where a shape should be.")
+            raise Failed(f"Row {number} of the shape table has {shape!r} instead of a shape.")
         found.append((str(stage), tuple(int(size) for size in sizes)))
     return found
 
 
 def returned(output: Any) -> np.ndarray | None:
-    """The logits that the model returns, whatever they are; None where they are not to be found."""
+    """Return the model's logits, unvalidated; None if they are not found."""
     if isinstance(output, dict):
         output = output.get("logits")
     if isinstance(output, (tuple, list)) and output:

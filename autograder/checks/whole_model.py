@@ -1,8 +1,8 @@
-"""The whole model beside the oracle: GPT's logits are those of the layouts and mistakes found in its classes, composed.
+"""The full model against the oracle: GPT's logits are those of its classes' layouts and mistakes, composed.
 
-A class is compared by itself and around stubs. That GPT with its real blocks computes what follows from them, at the
-sizes of the course too, is seen here. Then the oracle knows what the student's model computes for any weights, and
-gives the other side of every comparison. Where no layout is known, the checks compare two of the student's processes.
+A class is compared alone and around stubs. This file tests that GPT with its real blocks is their composition, also at
+the course configuration. The oracle then knows the student's logits for any weights, and gives the other side of every
+comparison. If no layout is known, the checks compare two of the student's processes.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from autograder.sandbox.student import Student
 
 CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
 BATCHES = (2, 20)  # rows of the short case
-SHORT = 9  # positions, enough to see that a known model is the one at hand
+SHORT = 9  # positions, enough to confirm that a known model is the right one
 UNUSED = "Does forward apply every block, at every size?"
-ARGUMENTS = "Which sizes do Block and GPT pass on, and is any of them fixed?"
+ARGUMENTS = "Which sizes do Block and GPT pass on, and is one hard-coded?"
 
 Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> logits (B, T, V)
 
 
 @dataclass(frozen=True)
 class Whole:
-    """What the whole model turned out to be.
+    """The result of comparing the full model.
 
-    ``layout`` is None if GPT is not known to be the composition of its classes. ``differs`` says by how much it is
-    known not to be that, ``unused`` how many parameters have no effect at the course's sizes alone; ``names`` are the
+    ``layout`` is None if GPT is not known to be the composition of its classes. ``differs`` describes a known
+    difference from that, ``unused`` the parameters without effect at the course configuration only; ``names`` are the
     mistakes that explain it.
     """
 
@@ -53,25 +53,25 @@ class Whole:
 
     @property
     def causes(self) -> list[Mistake]:
-        """The mistakes that show in the whole model alone."""
+        """The mistakes that show only in the full model."""
         return [mistakes.named(name) for name in self.names]
 
     @property
     def mistakes(self) -> bool:
-        """Whether the layout has a mistake in it, which its class's own check has named."""
+        """True if the layout includes a mistake, named by its class's own check."""
         return self.layout is not None and any(part.how for part in self.layout.parts.values())
 
     def composed(self, model: Module, n: Dims, weights: Mapping[str, np.ndarray]) -> Composed | None:
-        """What ``model``, a GPT of any sizes, should compute under all these ``weights``; None if that is not known."""
+        """Compose the oracle's version of ``model``, a GPT of any sizes, with these ``weights``; None if unknown."""
         layout = self._at(model, n)
         return self.oracle.compose(layout, weights) if layout and layout.names <= weights.keys() else None
 
     def forward(
         self, model: Module, n: Dims, weights: Mapping[str, np.ndarray], rng: np.random.Generator
     ) -> Forward | None:
-        """What ``model``, a GPT of any sizes that has all these ``weights``, computes, by the oracle.
+        """Return the oracle's forward for ``model``, a GPT of any sizes that has all these ``weights``.
 
-        None if that is not known, or if the model computes something else for a first input.
+        None if that is not known, or if the model differs from it on a first input.
         """
         known = self.composed(model, n, weights)
         if known is None:
@@ -82,7 +82,7 @@ class Whole:
 
         def forward(idx: np.ndarray) -> np.ndarray:
             logits = known.logits(idx)
-            return own(idx) if logits is None else logits  # which then says itself what it cannot do
+            return own(idx) if logits is None else logits  # the model's own error, if any, explains it
 
         idx = rng.integers(0, n.V, (2, min(n.T_max, SHORT)))
         try:
@@ -93,7 +93,7 @@ class Whole:
         return forward if gap <= CLOSE * max(1.0, float(np.abs(right).max())) else None
 
     def _at(self, model: Module, n: Dims) -> Layout | None:
-        """The layout of ``model`` at its sizes."""
+        """Return the layout of ``model`` at its sizes, if known."""
         if self.layout is None or self.layout.sizes == n.arguments():
             return self.layout
         found = blocks_of(self.student, self.layout.parts, model, n)
@@ -111,7 +111,7 @@ def examine(
     small: Dims,
     rng: np.random.Generator,
 ) -> Whole:
-    """Compare GPT with the composition of its classes at the course's sizes; if it differs, find out where."""
+    """Compare GPT with the composition of its classes at the course configuration; if it differs, find out why."""
     whole = compare(student, oracle, judged, course, rng)
     if not whole.differs:
         return whole
@@ -122,7 +122,7 @@ def examine(
         unused = sum(p.size for p in claims.idle(model, course, rng))
     except (Failed, StudentError):
         return whole
-    said = f"At {course}, {unused:,} of the {model.numel:,} parameters can change and no logit moves."
+    said = f"At {course}, {unused:,} of the {model.numel:,} parameters don't affect any logit."
     return replace(whole, unused=said if unused else "")
 
 
@@ -139,8 +139,8 @@ def compare(
         return unknown
     parts = {component: _part(judged[component]) for component in ("attention", "mlp", "block")}
     expected = _deducted(judged["model"].names)
-    # B and one T are drawn, so that a model cannot know at which sizes it is compared; one is short, so that a mistake
-    # is searched for quickly, and one as long as can be.
+    # B and one T are drawn, so that a model cannot know the sizes of the comparison; one case is short, for a quick
+    # search for mistakes, and one of full length.
     batches = int(rng.integers(*BATCHES)), int(rng.integers(2, 5))
     shapes = [(batches[0], min(SHORT, n.T_max)), (batches[1], int(rng.integers(n.T_max // 8 + 1, n.T_max)))]
     tokens = [rng.integers(0, n.V, shape) for shape in (*shapes, (2, n.T_max))]
@@ -149,7 +149,7 @@ def compare(
         layout = blocks_of(student, parts, model, n)
         if layout is None:
             return unknown
-        # A learnt scale that its own check left as it is computes the formula at its initial value alone.
+        # A learnt scale computes the formula only at its initial value, which the class's own check kept.
         compared = {name for name, _ in _part(judged["model"]).shapes}
         scales = {p.name for p in model.parameters if not p.shape and p.name in layout.own} - compared
         layout = replace(layout, own=tuple(name for name in layout.own if name not in scales))
@@ -157,13 +157,13 @@ def compare(
         model.push(weights)
         cases = [(idx, ladder.logits(model(idx), (*idx.shape, n.V)).astype(np.float32)) for idx in tokens]
     except (Failed, StudentError):
-        return unknown  # the checks themselves say what is wrong
+        return unknown  # the checks themselves report it
     if not layout.names <= weights.keys():
         return unknown
     own = {name: weights[name] for name in layout.own}
 
     def fitting(part: Part) -> tuple[Composed | None, tuple[int, ...]]:
-        """GPT with its own tensors as in ``part``, and the order of its blocks under which it computes ``cases``."""
+        """Compose GPT with its own tensors as in ``part``; return it and the block order that gives ``cases``."""
         composed = oracle.compose(replace(layout, parts=parts | {"model": part}), weights)
         return composed, composed.block_order(cases, CLOSE) if composed else ()
 
@@ -174,11 +174,11 @@ def compare(
     blocks = composed or oracle.compose(layout, weights)
     if blocks is None:
         return unknown
-    # Around the student's own blocks, as they were found, GPT may show one of its mistakes only here.
+    # Some mistakes of GPT show only around its real blocks.
     sizes = n.arguments() | {"blocks": n.L}
     found = oracle.identify("model", own, cases[:1], sizes, {}, CLOSE, sorted(expected), blocks=blocks)
     alike = [match for match in found.matches if _deducted(match.mistakes) == expected]
-    for match in alike[:1]:  # its own tensors may be other ones than in its own check
+    for match in alike[:1]:  # its own tensors may be laid out differently than in its own check
         tensors = tuple((name, value.shape) for name, value in own.items())
         again, order = fitting(Part(tensors, n.arguments(), match.reading, match.how))
         if again and order:
@@ -188,7 +188,7 @@ def compare(
     return Whole(
         student,
         oracle,
-        differs=f"At {n} the logits differ from those of your own blocks, composed,{gap}.",
+        differs=f"At {n} the logits differ from the composition of your own blocks{gap}.",
         names=tuple(sorted(names)) if len(found.matches) == 1 else (),
         composition=composed.layout if composed else None,
     )
@@ -206,7 +206,7 @@ def initial_spread(model: Module, rng: np.random.Generator) -> dict[str, np.ndar
 
 
 def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dims) -> Layout | None:
-    """Which tensors of ``model`` belong to which part of which block, by name and shape; None if that is not seen."""
+    """Assign the tensors of ``model`` to the parts of each block by name and shape; None if that fails."""
     sizes = {"d": n.d, "H": n.H, "T_max": n.T_max}
     try:
         classes = {
@@ -217,8 +217,8 @@ def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dim
     except StudentError:
         return None
     block = classes["block"].parameters
-    local: dict[str, tuple[str, ...]] = {}  # the names of each part's tensors in its class
-    inner: dict[str, tuple[str, ...]] = {}  # and in a block
+    local: dict[str, tuple[str, ...]] = {}  # names of each part's tensors in its class
+    inner: dict[str, tuple[str, ...]] = {}  # names in a block
     for component in ("attention", "mlp"):
         listed = _listed(classes[component].parameters, parts[component])
         found = prefixes(block, listed) or prefixes(block, _without_common_prefix(listed))
@@ -244,7 +244,7 @@ def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dim
 
 
 def prefixes(whole: Sequence[Parameter], part: Sequence[Parameter]) -> list[tuple[str, ...]]:
-    """The names under which ``whole`` has all tensors of ``part``, once for each name that they can follow."""
+    """Return the names that the tensors of ``part`` have in ``whole``, once for each prefix under which all exist."""
     if not part:
         return []
     shapes = {p.name: p.shape for p in whole}
@@ -262,30 +262,30 @@ def prefixes(whole: Sequence[Parameter], part: Sequence[Parameter]) -> list[tupl
 
 
 def _without_common_prefix(part: Sequence[Parameter]) -> list[Parameter]:
-    """The same tensors, as a class lists them that is wrapped in the one that has them as its only part."""
+    """Drop a first name that all tensors share, as of a class that only wraps another."""
     outer = {p.name.split(".")[0] for p in part}
     shorter = [p._replace(name=p.name.partition(".")[2]) for p in part]
     return shorter if len(outer) == 1 and all(p.name for p in shorter) else []
 
 
 def _listed(parameters: Sequence[Parameter], part: Part) -> list[Parameter]:
-    """The tensors that the class's own check compared: all but masks."""
+    """Return the tensors that the class's own check compared: all but masks."""
     masks = {name for name, _ in part.shapes}
     return [p for p in parameters if not p.mask or p.name in masks]
 
 
 def _has(part: Part, names: Sequence[str]) -> bool:
-    """Whether ``names`` are those of the tensors that the class's own check compared, up to numbers in them."""
+    """Return whether ``names`` are those that the class's own check compared, up to numbers in them."""
     return [re.sub("[0-9]+", "*", name) for name, _ in part.shapes] == [re.sub("[0-9]+", "*", name) for name in names]
 
 
 def _deducted(names: Collection[str]) -> set[str]:
-    """The mistakes among ``names`` that cost points."""
+    """Return the mistakes among ``names`` that cost points."""
     return {name for name in names if not mistakes.named(name).accepted}
 
 
 def _is_known(judged: matching.Judged) -> bool:
-    """Whether one explanation fits what a class computes, for as many heads and blocks as it was given."""
+    """Return whether one explanation fits the class, with the requested number of heads and blocks."""
     count = {"attention": judged.sizes.get("H"), "model": judged.sizes.get("L")}.get(judged.component, 0)
     matches = judged.comparison.matches
     alike = len({frozenset(_deducted(match.mistakes)) for match in matches}) == 1
