@@ -245,8 +245,8 @@ def _by_roles(scaling: Scaling) -> None:
     if moved:
         ratio = scaling.spread(moved[0], many) / (scaling.spread(moved[0], few) or math.nan)
         raise Failed(
-            f"From L={few} to L={many} the standard deviation of {' and of '.join(ROLES[role] for role in moved)} "
-            f"changes by a factor of {ratio:.2g}; it should not change.",
+            f"From L={few} to L={many} the standard deviation of {' and '.join(ROLES[role] for role in moved)} "
+            f"changes by a factor of {ratio:.2g}, not 1.",
             causes=[mistakes.named("scaling_of_other_matrices")],
         )
     unscaled = [role for role in residual if not _even(scaling.every(role, math.sqrt))]
@@ -397,7 +397,7 @@ def _by_sizes(student: Student, few: Dims, many: Dims, charged: set[str], seed: 
         notes.say("The MLP's down-projection is scaled by 1/sqrt(2L); your attention has no projection to scale.")
         return
     if unscaled:
-        seen = f"From L={few.L} to L={many.L} the standard deviation of {' and of '.join(unscaled)} doesn't halve."
+        seen = f"From L={few.L} to L={many.L} the standard deviation of {' and '.join(unscaled)} doesn't halve."
         if not any(value.size in of_attention for values in before.values() for value in values):
             raise Failed(f"{seen} No parameter has the size of such a matrix.", "Are the blocks registered?")
         causes = _unscaled(student, few, many, unscaled, of_attention, seed)

@@ -113,7 +113,7 @@ def test_by_part(
         seen = "; ".join(f"{name.replace('_', ' ')}: {counts[name]:,} instead of {right[name]:,}" for name in wrong)
         if counts[ledger.OUTSIDE] < 0:
             seen = (
-                f"{n.L} of your blocks would have {n.L * found.block:,} parameters, but your GPT has {model.numel:,}: "
+                f"{n.L} separate blocks have {n.L * found.block:,} parameters, but your GPT has {model.numel:,}: "
                 f"some blocks aren't registered, or share their parameters"
             )
         shared = counts[ledger.OUTSIDE] < 0
