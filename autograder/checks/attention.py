@@ -90,7 +90,7 @@ def test_heads(
         if found:
             layouts.pop("attention", None)  # for another H it computes something else
             raise Failed(
-                f"For H={heads} the output doesn't match {heads} separate heads of width {D // heads}.",
+                f"For H={heads} the output doesn't match the formula with d_head={D // heads}.",
                 causes=found[:1],
             )
     notes.say(f"1, {H} and {MORE} heads work, each head with its own weights.")

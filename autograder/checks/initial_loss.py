@@ -245,8 +245,8 @@ def _by_roles(scaling: Scaling) -> None:
     if moved:
         ratio = scaling.spread(moved[0], many) / (scaling.spread(moved[0], few) or math.nan)
         raise Failed(
-            f"From L={few} to L={many} the standard deviation of {' and '.join(ROLES[role] for role in moved)} "
-            f"changes by a factor of {ratio:.2g}, not 1.",
+            f"From L={few} to L={many} the standard deviation changes by a factor of {ratio:.2g} for "
+            f"{', '.join(ROLES[role] for role in moved)}.",
             causes=[mistakes.named("scaling_of_other_matrices")],
         )
     unscaled = [role for role in residual if not _even(scaling.every(role, math.sqrt))]
