@@ -227,13 +227,13 @@ def as_heads(weights: dict[str, np.ndarray], n: Dims) -> dict[str, np.ndarray]:
 
 def _listed(got: Any, H: int) -> list[Any]:
     if not isinstance(got, (list, tuple)) or len(got) != H:
-        raise Failed(f"qk_ov should return a list of {H} pairs, one per head.")
+        raise Failed(f"qk_ov didn't return a list of {H} pairs, one per head.")
     return list(got)
 
 
 def _pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(pair, (list, tuple)) or [getattr(m, "shape", None) for m in pair] != [(d, d)] * 2:
-        raise Failed(f"Each entry of qk_ov should be a pair of matrices of shape ({d}, {d}).")
+        raise Failed(f"An entry of qk_ov is not a pair of matrices of shape ({d}, {d}).")
     if not all((np.abs(matrix) <= LARGEST).all() for matrix in pair):
         raise Failed("An entry of qk_ov has values that are not finite, or far too large.")
     return pair[0].astype(np.float64), pair[1].astype(np.float64)

@@ -49,7 +49,7 @@ def compare(
     """
     call = f"{name}({', '.join(f'{key}={value}' for key, value in sizes.items())})"
     if got is None:
-        raise Failed(f"{call} returned nothing.", causes=[mistakes.named("formula_printed")])
+        raise Failed(f"{call} returned None.", causes=[mistakes.named("formula_printed")])
     if not isinstance(got, dict):
         raise Failed(f"{call} returned {_kind(got)}, not a dict.")
     missing = [key for key in expected if key not in got]
@@ -114,7 +114,7 @@ def of_own(student: Student, sizes: dict[str, int]) -> dict[str, float] | None:
 
 def _kind(value: Any) -> str:
     return (
-        "nothing"
+        "None"
         if value is None
         else reprlib.repr(value)
         if isinstance(value, (int, float, str))

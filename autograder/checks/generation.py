@@ -100,7 +100,7 @@ def test_contract(
     prompt = rng.integers(0, n.V, (ROWS, 5))
     same = generate(student, model, prompt, 0, n)
     if not np.array_equal(same, prompt):
-        raise Failed("With max_new_tokens=0, generate should return the prompt unchanged.", "Does it only append?")
+        raise Failed("With max_new_tokens=0, generate changed the prompt.", "Does it only append new tokens?")
     tokens = generate(student, model, prompt, 4, n)
     judge(forward, n, tokens, 5, "After a prompt of 5 tokens")
     alone = generate(student, model, prompt[:1, :1], 2, n)
@@ -218,7 +218,7 @@ def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: D
         explain(model, prompt, new, n, error)
     if not isinstance(out, np.ndarray):
         raise Failed(
-            f"generate should return the tokens, a tensor of shape {(B, T + new)}.",
+            f"generate didn't return a tensor; it should return tokens of shape {(B, T + new)}.",
             "Does generate end with a return?",
         )
     if out.shape != (B, T + new):

@@ -123,7 +123,7 @@ def test_residual_scaling(
     if residual == ["down"]:
         notes.say("The MLP's down-projection is scaled by 1/sqrt(2L); your attention has no projection to scale.")
         return
-    notes.say("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the stream's variance.")
+    notes.say("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the variance of x.")
 
 
 # --- residual scaling, with the layouts found by the classes' own checks ----------------------------------------------
@@ -411,7 +411,7 @@ def _by_sizes(student: Student, few: Dims, many: Dims, charged: set[str], seed: 
             f"{1 / math.sqrt(2 * few.L):.2f}.",
             causes=[mistakes.named("scaling_sqrt_L")],
         )
-    notes.say("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the stream's variance.")
+    notes.say("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the variance of x.")
 
 
 def initial_logits(

@@ -270,12 +270,12 @@ def _pair(output: Any) -> tuple[np.ndarray, float]:
         )
     if not isinstance(output, (tuple, list)) or len(output) < 2 or not isinstance(output[0], np.ndarray):
         raise Failed(
-            "With targets, forward should return 2 values: the logits and the loss.",
+            "With targets, forward didn't return 2 values: the logits and the loss.",
             "Does its last line return both, in that order?",
         )
     loss = ladder.number(output[1])
     if loss is None:
-        raise Failed("The loss that forward returned is not 1 finite number.", "F.cross_entropy averages by default.")
+        raise Failed("The loss that forward returned is not a finite number.", "F.cross_entropy averages by default.")
     return output[0], loss
 
 

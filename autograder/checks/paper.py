@@ -26,15 +26,13 @@ def test_block_matrices(student: Student, assignment: Assignment, rng: np.random
         got = student.function("block_matrices", d)
         if not isinstance(got, dict):
             raise Failed(
-                f"{call} should return a dict of name: (rows, columns).",
+                f"{call} didn't return a dict of name: (rows, columns).",
                 causes=[mistakes.named("formula_printed")] if got is None else [],
             )
         shapes = {str(name): _shape(shape) for name, shape in got.items()}
         for name, shape in shapes.items():
             if shape is None:
-                raise Failed(
-                    f"{call}[{name!r}] should be a pair of positive integers.", "12 L d^2 counts matrices only."
-                )
+                raise Failed(f"{call}[{name!r}] is not a pair of positive integers.", "12 L d^2 counts matrices only.")
         sides = [sorted(shape) for shape in shapes.values() if shape]
         entries = sum(short * long for short, long in sides)
         if entries != 12 * d * d:
@@ -66,7 +64,7 @@ def test_expected_loss(student: Student, assignment: Assignment, rng: np.random.
         right, call = math.log(V) + d * std**2 / 2, f"expected_initial_loss({V}, {d}, {std:.4f})"
         value = number(student.function("expected_initial_loss", V, d, std))
         if value is None:
-            raise Failed(f"{call} should return a finite number.", "Does it print instead of return?")
+            raise Failed(f"{call} didn't return a finite number.", "Does it print instead of return?")
         if not abs(value - right) <= EXACT * right:
             raise Failed(f"{call} is {value:.4f}; it should be {right:.4f}.", causes=_likely(value, V, d, std))
     default, gpt2 = (math.log(V) + d * std**2 / 2 for V, d, std in cases[:2])
@@ -81,7 +79,7 @@ def test_layer_norm(student: Student, assignment: Assignment, rng: np.random.Gen
         u = rng.standard_normal(d) * 3 + 2
         got = student.function("layer_norm_geometry", u)
         if not isinstance(got, np.ndarray) or got.shape != (d,):
-            raise Failed(f"For a vector of {d} entries, layer_norm_geometry should return a vector of {d} entries.")
+            raise Failed(f"For a vector of {d} entries, layer_norm_geometry didn't return a vector of {d} entries.")
         if not np.isfinite(got).all():
             raise Failed("layer_norm_geometry returned entries that are not finite.")
         norm, along = float(np.linalg.norm(got)), float(abs(got.sum()) / math.sqrt(d))

@@ -154,7 +154,7 @@ def test_shares(student: Student, assignment: Assignment, rng: np.random.Generat
             wrong = formulas.compare("parameter_shares", sizes, shares, own, 0.051) if own else wrong
             if wrong:
                 raise Failed(wrong[1], causes=formulas.slip(shares, parts))
-            notes.say("The percentages follow from your own formula; the formula check says more.")
+            notes.say("The percentages follow from your own formula; see the check of the formula.")
             return
         shown = shown or ", ".join(f"{name.replace('_', ' ')} {share:.1f} %" for name, share in expected.items())
     notes.say(f"At the course configuration: {shown}.")

@@ -91,7 +91,7 @@ def rows(table: Any) -> list[tuple[str, Shape]]:
     found = []
     for number, row in enumerate(table, 1):
         if not isinstance(row, (list, tuple)) or len(row) != 2:
-            raise Failed(f"Row {number} of the shape table should be a pair (stage, shape).")
+            raise Failed(f"Row {number} of the shape table is not a pair (stage, shape).")
         stage, shape = row
         if isinstance(shape, np.ndarray) and shape.ndim != 1:
             raise Failed(
