@@ -179,7 +179,7 @@ def test_sampling(
     likeliest = generate(student, model, prompts, 1, n)[:, -1] == places.argmax(-1)
     if likeliest.all() and float(np.log(places.max(-1)).sum()) < -UNLIKELY:
         raise Failed(
-            f"After {OTHERS} different prompts the new token is the likeliest one each time.",
+            f"After {OTHERS} different prompts the new token is the likeliest one every time.",
             causes=[mistakes.named("generate_argmax")],
         )
     if fixed:
@@ -200,7 +200,7 @@ def is_steady(model: Module, n: Dims, rng: np.random.Generator) -> bool:
 
 
 def sizes(assignment: Assignment) -> Dims:
-    """Return the sizes: the course's T_max, since code may crop to a number; one block; four heads, not one per role."""
+    """Return the sizes: the course's T_max, since code may crop to a number, one block, and not one head per role."""
     return replace(assignment.small, T_max=assignment.course.T_max, H=4, L=1)
 
 

@@ -111,7 +111,7 @@ def affordable(module: Module) -> None:
 def random_matrices(
     model: Module, rng: np.random.Generator, size: float, frozen: bool = False
 ) -> dict[str, np.ndarray]:
-    """Return new values for trainable matrices, or with ``frozen`` for all, of deviation ``size`` / sqrt(last dimension).
+    """Return new trainable matrices, or with ``frozen`` all, of standard deviation ``size`` / sqrt(last dimension).
 
     With gains of 1 and biases of 0, the logits then have a standard deviation of about ``size``. The values are
     uniform, which is faster than normal and just as good.
