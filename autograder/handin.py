@@ -1,4 +1,4 @@
-"""The zip file that a student uploads: what is in it, and what is not finished. Only an empty folder is refused."""
+"""Pack the zip file that a student uploads, and list unfinished work. Only an empty folder is refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = (".py", ".ipynb")
 
 @dataclass(frozen=True, slots=True)
 class HandIn:
-    """What the zip file holds, and what the student should know before uploading it."""
+    """The files in the zip file, and notes for the student to read before uploading it."""
 
     files: dict[str, bytes]
     left_out: tuple[str, ...]
@@ -26,30 +26,30 @@ class HandIn:
 
 
 def pack(path: Path, target: Path, history: Path | None) -> HandIn:
-    """Write what is at ``path`` to the zip file ``target``. Raises BadInput where there is nothing to hand in."""
+    """Pack the work at ``path`` into the zip file ``target``. Raises BadInput if there is nothing to submit."""
     found = _found(path)
     notes = []
     kept, sha256 = dict(found), ""
     try:
         read = submission.read(path)
     except submission.BadSubmission as error:
-        notes.append(f"As it is, this cannot be graded. {error}.")
+        notes.append(f"This cannot be graded: {error}.")
     else:
         sha256 = read.sha256
         kept = {name: data for name, data in found.items() if _is_work(name, read)}
     unanswered = max(data.count(UNANSWERED) for name, data in kept.items()) if kept else 0
     if ANSWERS not in found and not any(name.endswith(".ipynb") for name in kept):
-        notes.append(f"There is no {ANSWERS}: the written answers are missing.")
+        notes.append(f"{ANSWERS} is missing, and with it the written answers.")
     if unanswered:
         answers = "one written answer is" if unanswered == 1 else f"{unanswered} written answers are"
-        notes.append(f"Still to be done: {answers} empty.")
+        notes.append(f"To do: {answers} empty.")
     notes += _of_last_run(progress.last(history, path) if history else None, sha256)
     write_whole(target, _pack.zipped({name: _pack.Entry(data) for name, data in kept.items()}))
     return HandIn(kept, tuple(name for name in found if name not in kept), tuple(notes))
 
 
 def _found(path: Path) -> dict[str, bytes]:
-    """The files at ``path`` that can be handed in, in the order in which a student meets them."""
+    """Return the files at ``path`` that can be submitted, in the order of the handout."""
     if not path.is_dir():
         places = [path]
     else:
@@ -60,14 +60,14 @@ def _found(path: Path) -> dict[str, bytes]:
     try:
         found = {p.name: p.read_bytes() for p in places}
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}; name the folder with your work, such as student") from None
+        raise BadInput(f"{path}: {error.strerror}; give the folder with your work, such as student") from None
     if not found:
-        raise BadInput(f"{path}: nothing to hand in: no .py file, no notebook; name the folder with your work")
+        raise BadInput(f"{path}: nothing to submit: no .py file, no notebook; give the folder with your work")
     return found
 
 
 def _is_work(name: str, read: submission.Submission) -> bool:
-    """Whether a file belongs to what is graded; of gpt.py and the notebook, the one that was not edited does not."""
+    """Return whether a file is part of the graded work; of gpt.py and the notebook, only the edited one is."""
     if name.endswith(".ipynb"):
         return NOTEBOOK in read.handed_in
     return name == ANSWERS or name in read.handed_in
@@ -75,11 +75,11 @@ def _is_work(name: str, read: submission.Submission) -> bool:
 
 def _of_last_run(last: progress.Run | None, sha256: str) -> list[str]:
     if last is None:
-        return ["Not graded yet: make grade."]
+        return ["Not graded yet: run make grade."]
     if last.sha256 != sha256:
-        return [f"Changed since the last run ({last.score:g} of {last.max_score:g} points): make grade."]
-    notes = [f"In the last run this code had {last.score:g} of {last.max_score:g} points."]
+        return [f"Changed since the last run ({last.score:g} of {last.max_score:g} points): run make grade."]
+    notes = [f"This code scored {last.score:g} of {last.max_score:g} points in the last run."]
     notes += last.remarks
     if last.unwritten:
-        notes.append(f"Still to be written: {', '.join(last.unwritten)}.")
+        notes.append(f"Not implemented yet: {', '.join(last.unwritten)}.")
     return notes

@@ -1,4 +1,4 @@
-"""What changed since the last run on the same path: the points of that run, kept in a small file beside the work."""
+"""Compare a run with the last one on the same path, whose points are kept in a small file beside the work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.report import Report
 
 
 class Run(BaseModel):
-    """What is remembered of one run."""
+    """The stored result of one run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -27,15 +27,15 @@ class Run(BaseModel):
 
 
 def last(folder: Path, path: Path) -> Run | None:
-    """The last run on ``path``, where ``folder`` remembers one."""
+    """Return the last run on ``path`` stored in ``folder``, or None."""
     try:
         return Run.model_validate_json(_file(folder, path).read_bytes())
-    except (OSError, ValidationError):  # none yet, or of an earlier version: both cost a line of text only
+    except (OSError, ValidationError):  # none yet, or from an earlier version; only one line of text is lost
         return None
 
 
 def remember(folder: Path, path: Path, report: Report) -> None:
-    """Keep the points of ``report`` in ``folder``, which is made if need be; where that fails, do without."""
+    """Store the points of ``report`` in ``folder``, creating it if needed; ignore failures."""
     run = Run(
         sha256=report.submission.sha256,
         rubric=report.provenance.rubric,
@@ -51,25 +51,25 @@ def remember(folder: Path, path: Path, report: Report) -> None:
 
 
 def since(before: Run | None, report: Report) -> str:
-    """What changed since the run ``before``, in a line; empty where nothing can be compared."""
+    """Return one line on the changes since the run ``before``; empty if the runs cannot be compared."""
     if before is None or before.rubric != report.provenance.rubric:
         return ""
     now = _points(report)
     gains = {name: points - before.criteria.get(name, 0) for name, points in now.items()}
     moved = {name: gain for name, gain in gains.items() if gain}
     if not moved:
-        same = ", for the same code" if before.sha256 == report.submission.sha256 else ""
-        return f"As many points as in the last run{same}."
+        same = ", with the same code" if before.sha256 == report.submission.sha256 else ""
+        return f"Same score as in the last run{same}."
     whole = len(now) == len(before.criteria)
     total = report.score - before.score if whole else sum(moved.values())
     capped = total != sum(moved.values())
-    most = f" ({report.max_score:g} is the most)" if capped else ""
+    most = f" (capped at {report.max_score:g})" if capped else ""
     parts = ", ".join(name if len(moved) == 1 and not capped else f"{name} {gain:+g}" for name, gain in moved.items())
     return f"{total:+g} since the last run{most}: {parts}."
 
 
 def _points(report: Report) -> dict[str, float]:
-    """By criterion, of those that were asked for."""
+    """Return the points by criterion, for the criteria that ran."""
     ran = [check for check in report.checks if check.status != "skipped"]
     return {
         criterion.id: sum(check.score for check in ran if check.criterion == criterion.id)

@@ -75,7 +75,7 @@ def test_the_reference_gets_full_marks_in_print_and_in_the_file_and_torch_stays_
 def test_the_stub_is_graded_in_a_friendly_page_and_is_below_every_mark() -> None:
     done = command("grade", "student", "--fail-under", "1")
     assert (done.returncode, done.stderr) == (1, "")
-    assert "Nothing is written yet" in done.stdout
+    assert "Nothing is implemented yet" in done.stdout
     assert "Traceback" not in done.stdout
     assert len(done.stdout.splitlines()) <= 25
     assert max(map(len, done.stdout.splitlines())) <= 80

@@ -63,7 +63,7 @@ class Seen(HTMLParser):
 def test_every_check_stands_there_with_points_and_reason() -> None:
     seen = Seen(html.render(report(), name="Zoë & <Co>"))
     words = " ".join(seen.text.split())
-    said = {"passed": "passed", "failed": "not right", "partial": "partly right"}
+    said = {"passed": "passed", "failed": "incorrect", "partial": "partly correct"}
     for check in report().checks:
         assert f"{check.title} {said[check.status]}" in words
     assert "Zoë & <Co>" in words
@@ -112,7 +112,7 @@ def test_a_reason_is_given_once_and_points_set_by_hand_say_why() -> None:
         markdown.render(twice, by_hand={"block.identity": "seen on paper"}),
     ):
         assert page.count("the same") == 1 + page.count("For the same")
-        assert "For the same reason as" in page
+        assert "Same cause as" in page
         assert "seen on paper" in page
 
 
@@ -161,5 +161,5 @@ def test_in_a_mail_nothing_of_a_student_is_read_as_markdown() -> None:
 def test_grade_writes_the_page(tmp_path: Path) -> None:
     done = command("grade", "student", "--only", "mlp", "--html", str(tmp_path / "r.html"))
     assert done.returncode == 0
-    assert "To be written next" in (tmp_path / "r.html").read_text("utf-8")
+    assert "Not implemented yet" in (tmp_path / "r.html").read_text("utf-8")
     assert "--html" in command("grade", "student", "--html", str(tmp_path / "no" / "r.html")).stderr

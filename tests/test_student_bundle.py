@@ -103,9 +103,9 @@ def test_in_the_bundle_make_grades_as_the_project_does_and_says_what_changed(
     assert said[0] == "submission.zip, ready to upload:"
     assert [line.split()[0] for line in said[1:6]] == ["gpt.py", "paper.py", "head.py", "answers.md", "step-05.ipynb"]
     assert said[5].endswith("left out: unchanged")
-    assert said[6] == "Still to be done: 5 written answers are empty."
-    assert said[7] == f"In the last run this code had {here.score:g} of 100 points."
-    assert said[8].startswith("Still to be written: parameter_count, ")
+    assert said[6] == "To do: 5 written answers are empty."
+    assert said[7] == f"This code scored {here.score:g} of 100 points in the last run."
+    assert said[8].startswith("Not implemented yet: parameter_count, ")
     assert submission.read(bundle / "submission.zip").sha256 == here.submission.sha256
 
 
@@ -144,16 +144,16 @@ def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
     assert progress.since(progress.last(folder, path), full) == ""
     plain = without(full, "bonus")
     lower = without(plain, "mlp", "causality.past")
-    assert line(lower, lower) == "As many points as in the last run, for the same code."
+    assert line(lower, lower) == "Same score as in the last run, with the same code."
     assert line(lower, plain) == "+9 since the last run: mlp +7, causality +2."
     assert line(plain, lower) == "-9 since the last run: mlp -7, causality -2."
     assert line(without(plain, "mlp"), lower) == "-2 since the last run: causality."
     assert line(without(plain, "paper"), without(plain, "mlp")) == "-2 since the last run: mlp -7, paper +5."
     # Above 100 no point counts.
     assert line(without(plain, "causality.past"), full) == (
-        "+2 since the last run (100 is the most): causality +2, bonus +6."
+        "+2 since the last run (capped at 100): causality +2, bonus +6."
     )
-    assert line(plain, full) == "+0 since the last run (100 is the most): bonus +6."
+    assert line(plain, full) == "+0 since the last run (capped at 100): bonus +6."
     assert progress.last(folder, tmp_path / "other") is None
 
 
@@ -211,7 +211,7 @@ def test_nothing_is_refused_but_what_is_missing_is_said(work: Path, tmp_path: Pa
     made = handin.pack(work, tmp_path / "out.zip", None)
     assert sorted(made.files) == ["head.py", "paper.py"]
     assert any("no gpt.py" in line for line in made.lines)
-    assert any(line.startswith("There is no answers.md") for line in made.lines)
+    assert any(line.startswith("answers.md is missing") for line in made.lines)
 
 
 def test_code_that_changed_after_the_run_is_not_said_to_have_its_points(
@@ -221,24 +221,24 @@ def test_code_that_changed_after_the_run_is_not_said_to_have_its_points(
     of_work = full.model_copy(
         update={
             "submission": full.submission.model_copy(update={"sha256": own.sha256}),
-            "remarks": ("gpt.py cannot be read as Python: line 49.",),
+            "remarks": ("gpt.py is not valid Python: line 49.",),
         }
     )
     progress.remember(tmp_path / "history", work, of_work)
     lines = handin.pack(work, tmp_path / "out.zip", tmp_path / "history").lines
     assert lines[-2:] == (
-        "In the last run this code had 100 of 100 points.",
-        "gpt.py cannot be read as Python: line 49.",
+        "This code scored 100 of 100 points in the last run.",
+        "gpt.py is not valid Python: line 49.",
     )
     (work / "gpt.py").write_text("x = 1\n")
     lines = handin.pack(work, tmp_path / "out.zip", tmp_path / "history").lines
-    assert "Changed since the last run (100 of 100 points): make grade." in lines
+    assert "Changed since the last run (100 of 100 points): run make grade." in lines
 
 
 def test_where_there_is_nothing_that_is_said_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "empty", tmp_path / "nowhere"):
-        with pytest.raises(BadInput, match="name the folder with your work"):
+        with pytest.raises(BadInput, match="give the folder with your work"):
             handin.pack(path, tmp_path / "out.zip", None)
 
 

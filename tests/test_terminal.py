@@ -16,7 +16,7 @@ from autograder.render import terminal
 from autograder.report import CriterionFacts, Report, Unwritten, Verdict
 
 LONG = "The logits at position 21 moved by 0.31, though only later tokens were changed. " * 4
-REASON = "gpt.py stops while it is being loaded, at line 7: `import nothing` raised ModuleNotFoundError."
+REASON = "gpt.py could not be imported: line 7: `import nothing`. ModuleNotFoundError."
 
 
 def check(number: int, status: str, message: str = "", **more: Any) -> Verdict:
@@ -61,7 +61,7 @@ def definitions(number: int) -> tuple[Unwritten, ...]:
     )
 
 
-STUB = report(*(check(n, "missing" if n % 3 else "blocked", f"GPT {n} is not written yet.") for n in range(30)))
+STUB = report(*(check(n, "missing" if n % 3 else "blocked", f"GPT {n} is not implemented yet.") for n in range(30)))
 STUB = STUB.model_copy(update={"unwritten": definitions(10)})
 MATRIX = [[0.5 if s <= t else 0.01 * (s == t + 1) for s in range(64)] for t in range(64)]
 EVERYTHING = report(
@@ -157,7 +157,7 @@ def test_the_stub_gets_first_steps_instead_of_a_list_of_failures() -> None:
         assert len(text.splitlines()) <= 25
         places = [text.index(f"gpt.py:{40 * n}") for n in range(1, 11)]
         assert places == sorted(places)
-        assert "Begin with Definition1 (task 5.1)" in text
+        assert "Start with Definition1 (task 5.1)" in text
         assert "gpt.py, line 40" in " ".join(text.split())
         assert "title" not in text
 
@@ -174,14 +174,14 @@ def test_a_report_with_nothing_passed_and_nothing_left_to_write_is_printed_too(s
 
 
 def test_what_was_not_asked_for_is_left_out() -> None:
-    text = shown(report(check(1, "passed"), check(2, "skipped", "not asked for in this run")))
+    text = shown(report(check(1, "passed"), check(2, "skipped", "not selected in this run")))
     assert "title 2" not in text
     assert "2 / 2 points" in text
 
 
 def test_printed_output_is_counted_and_not_shown() -> None:
     text = shown(report(check(1, "passed"), output="SECRET\x1b[2J\nline 2\n"))
-    assert "printed 2 lines" in text
+    assert "printed by your code during grading: 2 " in text
     assert "SECRET" not in text
 
 
@@ -208,10 +208,10 @@ def test_figures_that_are_not_finite_are_drawn_too() -> None:
 
 
 def test_what_waits_for_the_same_definition_says_so_once() -> None:
-    waiting = "GPT.__init__ is not written yet (gpt.py, line 128)."
+    waiting = "GPT.__init__ is not implemented yet (gpt.py, line 128)."
     page = shown(report(check(1, "passed"), check(2, "missing", waiting), check(3, "missing", waiting)))
-    assert page.count("not written yet") == 1
-    assert page.count("(to be written)") == 2
+    assert page.count("not implemented yet") == 1
+    assert page.count("(not implemented)") == 2
     assert "same reason" not in page
 
 

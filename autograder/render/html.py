@@ -1,4 +1,4 @@
-"""A report as one HTML file that loads nothing: score, points per check with the reason, pictures, printed output."""
+"""Render a report as a self-contained HTML file: score, points and reason per check, plots, printed output."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from autograder.render.terminal import MARKS, SAYS
 from autograder.report import CriterionFacts, Report, Verdict, numbers
 
 TEMPLATES = Path(__file__).with_name("templates")
-STATUS = SAYS | {"passed": "passed", "partial": "partly right", "failed": "not right"}
-SELECTORS = re.compile(r"(^|[{}])([^{}@;]+)\{")  # of a rule, not of a condition around rules
+STATUS = SAYS | {"passed": "passed", "partial": "partly correct", "failed": "incorrect"}
+SELECTORS = re.compile(r"(^|[{}])([^{}@;]+)\{")  # of a rule, not of an enclosing at-rule
 QUOTED = re.compile(r"`([^`\n]{1,400})`")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A check as it is shown: what was set by hand, and of which other check the reason is the same."""
+    """A check to display: the reason for a manual score, and the check that shows the same cause."""
 
     check: Verdict
     by_hand: str = ""
@@ -49,7 +49,7 @@ class Section:
 
 
 def sections(report: Report, by_hand: Mapping[str, str]) -> list[Section]:
-    """The criteria that ran; a reason is given once."""
+    """Return the criteria that ran, giving each cause once."""
     found, told = [], dict[str, str]()
     for criterion in report.criteria:
         lines = []
@@ -65,7 +65,7 @@ def sections(report: Report, by_hand: Mapping[str, str]) -> list[Section]:
 def render(
     report: Report, name: str = "", by_hand: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
 ) -> str:
-    """The page. ``by_hand`` says of a check why its points were set; ``also`` holds further facts for the head."""
+    """Return the page. ``by_hand`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
     return environment().get_template("report.html").render(
         report=report,
         name=name or report.submission.id,
@@ -75,19 +75,19 @@ def render(
 
 
 def unadorned(name: str, line: str, text: str) -> str:
-    """Return the page that stands for a report that could not be drawn: why, and what there is as text."""
+    """Return the fallback page for a report that could not be rendered: the reason, and the report as text."""
     return environment().get_template("plain.html").render(name=name, line=line, text=text)
 
 
 def inside(report: Report) -> str:
-    """The criteria of ``report`` as a part of someone else's page, such as a notebook, whose look it leaves alone."""
+    """Return the criteria of ``report`` as part of another page, such as a notebook, without changing its style."""
     return environment().get_template("inside.html").render(
         report=report, sections=sections(report, {}), style=scoped(_style())
     )  # fmt: skip
 
 
 def scoped(style: str) -> Markup:
-    """A style sheet that holds inside of ``.autograder`` alone, and takes no size from around it."""
+    """Return a style sheet that applies only inside ``.autograder`` and inherits no sizes."""
 
     def selectors(match: re.Match[str]) -> str:
         listed = [re.sub(r"^(:root|body)$", "", one.strip()) for one in match[2].split(",")]
@@ -98,7 +98,7 @@ def scoped(style: str) -> Markup:
 
 @functools.cache
 def environment() -> Environment:
-    """Templates in which every text is escaped, and a name that is not there is an error."""
+    """Return the template environment: text is escaped, undefined names raise."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -113,7 +113,7 @@ def environment() -> Environment:
 
 
 def quoted(text: str) -> Markup:
-    """``text`` with what stands in backticks as code."""
+    """Return ``text`` with backticks turned into code."""
     parts = QUOTED.split(plain(text))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts)
@@ -121,7 +121,7 @@ def quoted(text: str) -> Markup:
 
 
 def plain(text: Any) -> str:
-    """``text`` without what HTML cannot hold or what would turn its direction."""
+    """Return ``text`` without characters that HTML cannot hold or that would reverse its direction."""
     return "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in str(text).replace("\r\n", "\n"))
 
 

@@ -1,4 +1,4 @@
-"""A report as Markdown, for a mail: what the page says, without the pictures."""
+"""Render a report as Markdown for an email: the HTML page without the plots."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
 def render(
     report: Report, name: str = "", by_hand: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
 ) -> str:
-    """The text. ``by_hand`` says of a check why its points were set; ``also`` holds further facts for the head."""
+    """Return the text. ``by_hand`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
     score = f"{report.score:g} of {report.max_score:g} points" if report.gradable else "not graded"
     lines = [f"# {escaped(name or report.submission.id)}: {score}", ""]
     lines += [f"**{escaped(key)}:** {escaped(value)}\n" for key, value in (also or {}).items()]
     if not report.gradable:
-        lines += ["The grader itself failed at a check, so this is no grade. Please report it.", ""]
+        lines += ["The grader itself failed in a check, so there is no grade. Please report it.", ""]
     lines += [f"> {escaped(remark)}\n" for remark in report.remarks]
     for section in sections(report, by_hand or {}):
         lines += [f"## {escaped(section.facts.title)}: {section.score:g} of {section.most:g}", ""]
@@ -28,20 +28,20 @@ def render(
             said = f"- **{escaped(check.title)}**: {STATUS[check.status]}, {check.score:g} of {check.max_score:g}"
             lines.append(said)
             if line.by_hand:
-                lines.append(f"  Set by hand: {escaped(line.by_hand)}")
+                lines.append(f"  Set manually: {escaped(line.by_hand)}")
             if line.same_as:
-                lines.append(f"  For the same reason as “{escaped(line.same_as)}”.")
+                lines.append(f"  Same cause as “{escaped(line.same_as)}”.")
             elif check.message:
                 lines.append(f"  {escaped(check.message)}")
         lines.append("")
     if report.output.strip():
         text = plain(report.output).rstrip()
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-        lines += ["## What your code printed while it was graded", "", f"{fence}text", text, fence, ""]
+        lines += ["## Output of your code during grading", "", f"{fence}text", text, fence, ""]
     return "\n".join(lines)
 
 
 def escaped(text: str) -> str:
-    """``text`` in one line, with what Markdown would read as its own made harmless, outside of code."""
+    """Return ``text`` in one line, with Markdown syntax escaped outside of code."""
     parts = re.split(r"(`[^`\n]+`)", " ".join(plain(text).split()))
     return "".join(part if n % 2 else SPECIAL.sub(r"\\\1", part.replace("`", "'")) for n, part in enumerate(parts))

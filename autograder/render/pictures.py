@@ -1,4 +1,4 @@
-"""Pictures of a report as inline SVG: they load nothing, scale, print, and say in words what they show."""
+"""Draw a report's plots as inline SVG: self-contained, scalable, printable, each with a text alternative."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from markupsafe import Markup, escape
 
 from autograder.report import numbers
 
-LEVELS = 8  # shades of a heat map; its cells are drawn shade by shade, a few kB in all
+LEVELS = 8  # shades of a heat map; drawing cells shade by shade keeps it to a few kB
 WIDTH, HEIGHT = 360, 200
 INFINITE = float("inf")
 LEFT, BOTTOM = 44, 34  # room for the numbers on the axes
 
 
 def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> Markup:
-    """A square matrix, rows down and columns across. With ``leaks``, what is above the diagonal is marked."""
+    """Draw a square matrix as a heat map. With ``leaks``, nonzero cells above the diagonal are marked."""
     T, matrix = len(matrix), [numbers(row) for row in matrix]
     largest = max((value for row in matrix for value in row if value < INFINITE), default=0.0) or 1.0
     shades: dict[str, list[str]] = {}
@@ -28,7 +28,7 @@ def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> 
                 worst, count = max(worst, value), count + 1
                 levels.append("leak")
             else:
-                # The root brings out what is weak but there.
+                # The root makes weak entries visible.
                 share = min(1.0, value / largest) ** 0.5 if value > 0 else 0.0
                 levels.append(f"h{1 + int(share * (LEVELS - 1))}" if share else "")
         s = 0
@@ -50,7 +50,7 @@ def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> 
 
 
 def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup:
-    """Values in order, with the ranges of both axes."""
+    """Draw values in order, labelling the range of both axes."""
     values = numbers(values)
     finite = [value for value in values if abs(value) < INFINITE]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
@@ -80,7 +80,7 @@ def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup
 
 
 def bars(counts: Sequence[tuple[str, int]], title: str) -> Markup:
-    """A histogram: a bar for each label, its count above it."""
+    """Draw a histogram: one bar per label, with its count above."""
     most = max((count for _, count in counts), default=0) or 1
     step = (WIDTH * 2) / max(1, len(counts))
     said = f"{title}: " + ", ".join(f"{label}: {count}" for label, count in counts if count)

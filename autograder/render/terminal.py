@@ -1,4 +1,4 @@
-"""A report as text: points per criterion, what failed, what was seen, what to try. Plain where it is no terminal."""
+"""Print a report as text: points per criterion, failed checks with reasons, next step. Plain off a terminal."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, sign where only A
     "error": ("!", "ERR", "bold red"),
 }
 SAYS: dict[Status, str] = {
-    "missing": "to be written",
-    "blocked": "waits",
-    "timeout": "ran out of time",
-    "crashed": "ended the Python process",
-    "skipped": "not asked for",
-    "error": "the grader failed",
+    "missing": "not implemented",
+    "blocked": "blocked",
+    "timeout": "timed out",
+    "crashed": "crashed",
+    "skipped": "not selected",
+    "error": "grader error",
 }
 WIDTH = 100  # columns; wider lines are hard to read
 SHADES = " .:+#"
@@ -39,7 +39,7 @@ PICTURE = 16  # rows and columns of the influence picture
 
 
 def show(report: Report, console: Console) -> None:
-    """Print ``report``, without the blanks that fill up lines."""
+    """Print ``report`` without trailing blanks."""
     with console.capture() as capture:
         _show(report, console, min(console.width, WIDTH))
     text = "".join(f"{line.rstrip()}\n" for line in capture.get().removesuffix("\n").split("\n"))
@@ -63,7 +63,7 @@ def _show(report: Report, console: Console, width: int) -> None:
             continue
         if criterion.bonus and all(check.status == "missing" for check in checks):
             most = sum(check.max_score for check in checks)
-            console.print(Text(f"{criterion.title}: nothing yet; up to {most:g} points on top wait there.", "dim"))
+            console.print(Text(f"{criterion.title}: not attempted (up to {most:g} bonus points).", "dim"))
             console.print()
             continue
         _criterion(criterion, checks, console, width)
@@ -74,17 +74,17 @@ def _show(report: Report, console: Console, width: int) -> None:
         _next(report, console, width)
     if report.output.strip():
         lines = len(report.output.strip().splitlines())
-        console.print(Text(f"Your code printed {lines} lines while it was graded; --json keeps them.", "dim"))
+        console.print(Text(f"Lines printed by your code during grading: {lines} (saved by --json).", "dim"))
     if report.provenance.accepted:
         could = ", ".join(report.provenance.accepted)
-        console.print(Text(f"Graded in a weaker sandbox, as was accepted: student code could {could}.", "yellow"))
+        console.print(Text(f"Graded in a weaker sandbox (risk accepted): student code could {could}.", "yellow"))
     if not report.gradable:
-        console.print(Text("The grader itself failed at a check, so this is no grade. Please report it.", "bold red"))
+        console.print(Text("The grader itself failed in a check, so there is no grade. Please report it.", "bold red"))
 
 
 def _first_steps(report: Report, console: Console, width: int) -> None:
-    """The report of someone who has not begun: what to write, where, in which order."""
-    console.print(Text("Nothing is written yet: this is where everyone starts. What there is to write, in order:"))
+    """List what to implement, in order, for a submission that has only stubs."""
+    console.print(Text("Nothing is implemented yet. To do, in order:"))
     console.print()
     table = Table.grid(padding=(0, 2))
     for number, entry in enumerate(report.unwritten, 1):
@@ -95,9 +95,9 @@ def _first_steps(report: Report, console: Console, width: int) -> None:
     first = report.unwritten[0]
     console.print(
         Text.assemble(
-            f"Begin with {first.name} ({first.task}): replace the line that raises NotImplementedError in ",
+            f"Start with {first.name} ({first.task}): replace `raise NotImplementedError()` in ",
             (f"{first.file}, line {first.line}" if first.line else first.file, "cyan"),
-            ", then run this again. Each class counts by itself as far as it can.",
+            ", then run this again. Each class is graded on its own where possible.",
         ),
         width=width,
     )
@@ -123,8 +123,8 @@ def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -
     _line(console, width, title, _points(check.score, check.max_score, style))
     if check.message:
         first = check.title if check.status == "passed" else told.setdefault(check.message, check.title)
-        message = check.message if first == check.title else f"For the same reason as “{first}”."
-        if first == check.title or check.status not in ("missing", "blocked"):  # of these the sign says enough
+        message = check.message if first == check.title else f"Same cause as “{first}”."
+        if first == check.title or check.status not in ("missing", "blocked"):  # the sign is enough for these
             console.print(Padding(Text(message, "dim" if check.status == "passed" else ""), (0, 0, 0, 4)), width=width)
     for key, draw in PICTURES.items():
         if check.evidence.get(key) and (check.status == "passed") == (key != "influence"):
@@ -140,7 +140,7 @@ def _next(report: Report, console: Console, width: int) -> None:
 
 
 def _parts(parts: dict[str, int]) -> Table:
-    """Parameters and percentages by part, as the handout asks for them."""
+    """Tabulate parameters and percentages by part, as in the handout."""
     table = Table.grid(padding=(0, 3))
     for _ in range(2):
         table.add_column()
@@ -154,7 +154,7 @@ def _parts(parts: dict[str, int]) -> Table:
 
 
 def _losses(losses: dict[str, float]) -> Table:
-    """The loss before training beside what it is to be compared with."""
+    """Tabulate the initial loss and the values to compare it with."""
     table = Table.grid(padding=(0, 3))
     table.add_column()
     table.add_column(justify="right")
@@ -164,7 +164,7 @@ def _losses(losses: dict[str, float]) -> Table:
 
 
 def _shapes(rows: list[tuple[str, list[int]]]) -> Table:
-    """The student's own shape table."""
+    """Tabulate the shapes that the student's function returned."""
     table = Table.grid(padding=(0, 3))
     for stage, shape in rows:
         table.add_row(stage, f"({', '.join(map(str, shape))})")
@@ -172,15 +172,17 @@ def _shapes(rows: list[tuple[str, list[int]]]) -> Table:
 
 
 def _sample(sample: str) -> Text:
-    """What the untrained model writes."""
-    return Text.assemble(("Untrained, your model writes:\n", "dim"), sample.replace("\n", "\u23ce"))
+    """Show a sample of the untrained model."""
+    return Text.assemble(("A sample from your untrained model:\n", "dim"), sample.replace("\n", "\u23ce"))
 
 
 def _influence(matrix: list[list[float]]) -> Text:
-    """How much each position (down) depends on each token (across); what lies above the diagonal is the leak."""
+    """Draw how much each position (rows) depends on each token (columns); entries above the diagonal are leaks."""
     T, matrix = len(matrix), [numbers(row) for row in matrix]
     step = -(-T // PICTURE)
-    text = Text("Down: the logits' position. Across: the token that was changed. x marks what may not be.\n", "dim")
+    text = Text(
+        "Rows: position of the logits. Columns: the token changed. x: a later token changes earlier logits.\n", "dim"
+    )
     largest = max((value for row in matrix for value in row if value < math.inf), default=0.0) or 1.0
     for top in range(0, T, step):
         for left in range(0, T, step):
@@ -199,7 +201,7 @@ PICTURES: dict[str, Callable[[Any], RenderableType]] = {
     "losses": _losses,
     "table": _shapes,
     "sample": _sample,
-    "influence": _influence,  # shown where it has failed; the others where they passed
+    "influence": _influence,  # shown if the check failed; the others if it passed
 }
 
 
@@ -208,7 +210,7 @@ def _points(score: float, maximum: float, style: str, unit: str = "") -> Text:
 
 
 def _line(console: Console, width: int, left: Text, right: Text) -> None:
-    """``left`` and ``right`` at the two ends of a line."""
+    """Print ``left`` and ``right`` at the two ends of a line."""
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column()
     table.add_column(justify="right", no_wrap=True)
