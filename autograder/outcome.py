@@ -1,4 +1,4 @@
-"""How a check ends when it does not pass: the exceptions a check raises, and what a student reads for the others."""
+"""Turn a check that did not pass into a verdict: exceptions that checks raise, and messages for student errors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Status = Literal["passed", "partial", "failed", "missing", "blocked", "timeout",
 
 
 class Failed(Exception):
-    """What was seen is not what is asked for. ``seen`` says it in numbers, ``hint`` says what may have led to it.
+    """The measured result is not the expected one. ``seen`` gives the numbers, ``hint`` a possible cause.
 
-    ``causes`` are the known mistakes that make exactly what was measured: all of them together, or ``either`` one.
+    ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or ``either`` one.
     """
 
     status: Status = "failed"
@@ -29,7 +29,7 @@ class Failed(Exception):
 
 
 def _told(causes: Sequence[Mistake], either: bool) -> list[str]:
-    """What the causes are, said in full and shorter."""
+    """Return the causes as text, in full and shorter."""
     if not causes:
         return [""]
     tasks = ", ".join(dict.fromkeys(cause.task for cause in causes))
@@ -40,14 +40,14 @@ def _told(causes: Sequence[Mistake], either: bool) -> list[str]:
 
 
 class Partial(Failed):
-    """Half of what the check asks for is there."""
+    """Half of the check's requirement is met."""
 
     status: Status = "partial"
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A student error in words."""
+    """A student error as status and message."""
 
     status: Status
     message: str
@@ -55,37 +55,37 @@ class Told:
 
 
 def tell(error: StudentError, needs: tuple[str, ...]) -> Told:
-    """Status and message for a call that did not end in a value, in a check that needs the definitions ``needs``.
+    """Return status and message for a call that returned no value, in a check that needs the definitions ``needs``.
 
-    The first of ``needs`` is what the check is about: its absence is ``missing``; any other absence is ``blocked``.
+    The check grades the first of ``needs``: if that is absent it is ``missing``; for any other it is ``blocked``.
     """
     if isinstance(error, Broken) and error.name in needs[:1]:
         error = Raised(error.call, error.remote)
     if isinstance(error, Absent):
         if error.name in (*needs[:1], "paper.py"):
             return Told("missing", f"{error}.")
-        return Told("blocked", f"{error}. This check rests on it.")
+        return Told("blocked", f"{error}. This check depends on it.")
     if isinstance(error, OutOfTime):
-        return Told("timeout", f"{error.call}: {error}. Is there a loop whose condition never becomes false?")
+        return Told("timeout", f"{error.call}: {error}. Is there an infinite loop?")
     if isinstance(error, Crashed):
-        return Told("crashed", f"{error.call}: {error}. Does the code end the process, or use up its memory?")
+        return Told("crashed", f"{error.call}: {error}. Does the code exit the process or run out of memory?")
     if isinstance(error, Raised):
         known = raised.cause(error.remote)
         return Told("failed", raised.told(error), ((known.name, known.sentence),) if known else ())
-    raise TypeError(f"an unknown kind of StudentError: {error!r}")
+    raise TypeError(f"unknown kind of StudentError: {error!r}")
 
 
 class Notes:
-    """What a check wants to say although it passes, and what it measured."""
+    """A passing check's remark and its measurements."""
 
     def __init__(self) -> None:
         self.message = ""
         self.evidence: dict[str, Any] = {}
 
     def say(self, message: str) -> None:
-        """The sentence shown beside a passed check."""
+        """Set the sentence shown beside a passed check."""
         self.message = message
 
     def show(self, **evidence: Any) -> None:
-        """Measured values, kept in the report: numbers, texts, and lists and dicts of these."""
+        """Record measured values in the report: numbers, strings, and lists and dicts of these."""
         self.evidence.update(evidence)

@@ -1,4 +1,4 @@
-"""An exception of the student's code in words: their own line, what was raised, and the cause where it is usual."""
+"""Explain an exception in student code: their line, what was raised, and the cause if it is a common one."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from autograder.sandbox.errors import Raised
 from autograder.sandbox.process import Remote
 from autograder.sandbox.wire import clean
 
-WIDTH, LINES = 76, 4  # of a message: a terminal of 80 columns, less the indent
-# Characters of a line and of an exception's text, without a cause beside it and with one: as many as there is room for.
+WIDTH, LINES = 76, 4  # of a message: a terminal of 80 columns, minus the indent
+# Characters kept of the quoted line and of the exception's text (without and with a known cause), widest first.
 ROOM = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
 SHAPES = 4  # tensors whose shapes are shown
 
 OF_TORCH = "Linear|Module|ModuleList|Sequential|LayerNorm|Embedding|GELU|ReLU|Softmax"
 MODULE = f"({OF_TORCH}|Head|MultiHeadAttention|MLP|Block)"
 OF_TENSORS = "(dim|shape|size|view|reshape|transpose|softmax|log_softmax|mean|sum|split|chunk|masked_fill|mT|T)"
-# A type of exception, what its text has in it, and the mistake that this is. The first that fits counts.
+# Exception type, pattern in its text, mistake. The first match counts.
 USUAL: tuple[tuple[str, str, str], ...] = (
     (
         "TypeError",
@@ -32,7 +32,7 @@ USUAL: tuple[tuple[str, str, str], ...] = (
     ("AttributeError", r"'NoneType' object has no attribute", "result_is_none"),
     ("TypeError", r"'NoneType'|not NoneType", "result_is_none"),
     ("AttributeError", r"'list' object has no attribute", "list_called"),
-    # Not of the student's classes, which may have forgotten an attribute of such a name.
+    # Only torch classes: a student's class may lack an attribute of that name.
     ("AttributeError", rf"'({OF_TORCH})' object has no attribute '{OF_TENSORS}'", "module_for_tensor"),
     ("AttributeError", r"object has no attribute", "attribute_unknown"),
     ("NameError", r"is not defined", "name_unknown"),
@@ -70,7 +70,7 @@ USUAL: tuple[tuple[str, str, str], ...] = (
 
 
 def cause(remote: Remote) -> Mistake | None:
-    """The usual mistake that ends in this exception, if it is one."""
+    """Return the common mistake behind this exception, or None."""
     for kind, pattern, name in USUAL:
         if kind in remote.kinds and re.search(pattern, remote.text):
             return mistakes.named(name)
@@ -78,11 +78,11 @@ def cause(remote: Remote) -> Mistake | None:
 
 
 def told(error: Raised) -> str:
-    """What was raised where, with the student's own line, and what it means."""
+    """Return the message: where it was raised, the student's line, the exception and its cause."""
     remote = error.remote
     if "SyntaxError" in remote.kinds:
         file, line, _, text = remote.frames[-1] if remote.frames else (error.call, 0, "", "")
-        return f"{file} cannot be read as Python: line {line}{_quoted(text, ROOM[0][0])}: {remote.text}."
+        return f"{file} is not valid Python: line {line}{_quoted(text, ROOM[0][0])}: {remote.text}."
     message = ""
     for quoted, unknown, known in ROOM:
         text = clean(remote.text, known if cause(remote) else unknown)
@@ -94,22 +94,22 @@ def told(error: Raised) -> str:
 
 
 def fits(message: str) -> bool:
-    """Whether a message has no more lines than are read."""
+    """Return whether a message is at most LINES lines long."""
     return len(textwrap.wrap(message, WIDTH)) <= LINES
 
 
 def place(error: Raised, quoted: int = ROOM[0][0]) -> str:
-    """Where it stopped: the call, and the innermost line that is the student's."""
+    """Return the call and the student's innermost line, where the exception was raised."""
     if not error.remote.frames:
         return f"In {error.call}:"
     file, line, where, text = error.remote.frames[-1]
     if error.call.endswith((".py", ".ipynb")):
-        return f"{file} stops while it is being loaded, at line {line}{_quoted(text, quoted)}."
+        return f"{file} could not be imported: line {line}{_quoted(text, quoted)}."
     if error.call.startswith(where):
-        return f"{error.call} stops at line {line} of {file}{_quoted(text, quoted)}."
+        return f"{error.call} raised at line {line} of {file}{_quoted(text, quoted)}."
     first = error.remote.frames[0]
     via = f" (from {first[0]} line {first[1]})" if len(error.remote.frames) > 1 else ""
-    return f"{error.call} stops in {where}, {file} line {line}{via}{_quoted(text, quoted)}."
+    return f"{error.call} raised in {where}, {file} line {line}{via}{_quoted(text, quoted)}."
 
 
 def _quoted(line: str, room: int) -> str:
@@ -117,13 +117,13 @@ def _quoted(line: str, room: int) -> str:
 
 
 def _meaning(remote: Remote) -> str:
-    """One sentence on the cause: the known one, or the shapes that met."""
+    """Return one sentence on the cause: the known mistake, or the shapes involved."""
     text = remote.text
     if found := re.search(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", text):
         _, given, taken, _ = found.groups()
-        return f"What comes in has {given} features, and the matrix takes {taken}.{_shapes(remote)}"
+        return f"The input has {given} features; the weight expects {taken}.{_shapes(remote)}"
     if found := re.search(r"normalized_shape=\[(\d+)\].*size\[([\d, ]+)\]", text):
-        return f"A norm over {found[1]} features is given a tensor of shape ({found[2]})."
+        return f"The norm expects {found[1]} features; its input has shape ({found[2]})."
     known = cause(remote)
     if known is None:
         return _shapes(remote).strip()
@@ -132,6 +132,6 @@ def _meaning(remote: Remote) -> str:
 
 
 def _shapes(remote: Remote) -> str:
-    """The shapes of the tensors that the line names."""
+    """Return the shapes of the tensors named in that line."""
     shown = [f"{clean(name, 24)} is {shape}" for name, shape in remote.shapes[:SHAPES]]
-    return f" There {', '.join(shown[:-1])}{' and ' if shown[1:] else ''}{shown[-1]}." if shown else ""
+    return f" Here {', '.join(shown[:-1])}{' and ' if shown[1:] else ''}{shown[-1]}." if shown else ""

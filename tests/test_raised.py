@@ -20,8 +20,8 @@ HEADER = "import torch\nfrom torch import nn\nfrom torch.nn import functional as
 
 # What the constructor does, what forward does, what it is given, the cause that is named, and what the message says.
 CASES = {
-    "two shapes": ("self.up = nn.Linear(5, 20)", "return self.up(x)", X, "", "20 features, and the matrix takes 5"),
-    "a product": ("", "q, k = x, x\n        return q @ k", X, "", "There q is (2, 7, 20) and k is (2, 7, 20)"),
+    "two shapes": ("self.up = nn.Linear(5, 20)", "return self.up(x)", X, "", "20 features; the weight expects 5"),
+    "a product": ("", "q, k = x, x\n        return q @ k", X, "", "Here q is (2, 7, 20) and k is (2, 7, 20)"),
     "a mask too large": (
         'self.register_buffer("past", torch.ones(9, 9).tril())',
         "scores = x @ x.mT\n        return scores.masked_fill(self.past == 0, 0)",
@@ -172,7 +172,7 @@ def test_what_nobody_knows_is_told_as_it_came(hand_in: Hand) -> None:
     )
     assert raised.cause(error.remote) is None
     assert raised.told(error) == (
-        "Part.forward(shape (2, 7, 20)) stops at line 8 of gpt.py: `raise ValueError('not today')`. "
+        "Part.forward(shape (2, 7, 20)) raised at line 8 of gpt.py: `raise ValueError('not today')`. "
         "ValueError: not today."
     )
 
