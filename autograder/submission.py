@@ -1,4 +1,4 @@
-"""From a path to a Submission: bytes and names. No Python of it is ever executed, parsed or unpacked here."""
+"""Read a Submission from a path: bytes and names. Nothing in it is executed, parsed or unpacked here."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_FILE = 1 << 20  # bytes
 MAX_FILES = 50
 MAX_NOTEBOOKS = 10
 MAX_ZIP = 20 << 20  # bytes
-MAX_LISTING = 2 << 20  # bytes, what a zip file says of its entries: some 20,000
+MAX_LISTING = 2 << 20  # bytes of a zip file's directory: some 20,000 entries
 UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -42,17 +42,17 @@ UNREADABLE = (
     struct.error,
 )
 LITTER = {"__MACOSX", "__pycache__", "node_modules", "venv"}
-# Only encodings that decode in linear time: some of Python's codecs do not.
+# Only encodings that decode in linear time; some of Python's codecs do not.
 ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso8859-1", "iso8859-15", "cp1250", "cp1251", "cp1252"}
 
 
 class BadSubmission(Exception):
-    """The path cannot be graded; the message is one line: what is wrong, where, and what to do."""
+    """The path cannot be graded; the message says in one line what is wrong, where, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What one student handed in, with the given files added where they are missing."""
+    """The files that one student submitted, plus any given files that are missing."""
 
     id: str
     form: str
@@ -63,7 +63,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A Python file or notebook: the place it lies in, its name there, and how to get its bytes."""
+    """A Python file or notebook: its folder, its name there, and a function that reads it."""
 
     place: str
     name: str
@@ -75,13 +75,13 @@ class _Entry:
 
 
 def read(path: Path) -> Submission:
-    """The submission at ``path``: a Python file or a notebook, or a folder or zip file that holds one.
+    """Read the submission at ``path``: a Python file, a notebook, or a folder or zip file that contains one.
 
-    In these, gpt.py or the notebook may also lie one level down. Raises BadSubmission.
+    In a folder or zip file, gpt.py or the notebook may also be one level down. Raises BadSubmission.
     """
     shown = _named(str(path))
     try:
-        # What the user named may be a link; what a folder or a zip file holds may not.
+        # The path itself may be a link; files inside a folder or zip file may not.
         real = path.resolve(strict=True)
         with contextlib.ExitStack() as stack:
             if real.is_dir():
@@ -94,17 +94,17 @@ def read(path: Path) -> Submission:
                 form, files = "notebook", {NOTEBOOK: notebook.write(_cells(_bounded(str(real), None, shown), shown))}
             else:
                 raise BadSubmission(
-                    f"{shown}: neither a folder nor a .py, .ipynb or .zip file; hand in gpt.py or what holds it"
+                    f"{shown}: not a folder or a .py, .ipynb or .zip file; submit gpt.py or a folder that contains it"
                 )
     except OSError as error:
         raise BadSubmission(
-            f"{shown}: {error.strerror}; name a gpt.py or a notebook, or a folder or zip file that holds one"
+            f"{shown}: {error.strerror}; give a gpt.py, a notebook, or a folder or zip file that contains one"
         ) from None
     return of_files(files, _named(real.name if form == "folder" else real.stem), form)
 
 
 def of_files(files: dict[str, bytes], name: str = NOTEBOOK, form: str = "notebook") -> Submission:
-    """A submission from its files, of which one is gpt.py or the notebook."""
+    """Make a submission from its files, one of which is gpt.py or the notebook."""
     digest = hashlib.sha256()
     for file, data in sorted(files.items()):
         digest.update(f"{file}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
@@ -113,35 +113,35 @@ def of_files(files: dict[str, bytes], name: str = NOTEBOOK, form: str = "noteboo
 
 
 def _chosen(shown: str, entries: list[_Entry]) -> dict[str, bytes]:
-    """The files of the one place that holds gpt.py or the notebook.
+    """Return the files of the one folder that contains gpt.py or the notebook.
 
-    Of several candidates, those that are as they were given out, and notebooks for trying things out, are no work.
+    Of several candidates, unedited handed-out files and scratch notebooks do not count.
     """
     mains = [entry for entry in entries if entry.name.lower() == MAIN]
     notebooks = [entry for entry in entries if _is_notebook(entry.name)]
     if not mains and not notebooks:
         others = sorted({_named(entry.name) for entry in entries})
         seen = f"only {', '.join(others[:5])}" if others else "no Python file at all"
-        raise BadSubmission(f"{shown}: no gpt.py, {seen}; put your classes into a file named gpt.py")
+        raise BadSubmission(f"{shown}: no gpt.py, {seen}; put your classes in a file named gpt.py")
     if len(mains) + len(notebooks) > 1:
         mains, notebooks = _work(shown, mains, notebooks)
     main = (mains or notebooks)[0]
     beside = [entry for entry in entries if entry.place == main.place and entry is not main and _is_python(entry.name)]
     if len(beside) >= MAX_FILES:
         raise BadSubmission(
-            f"{shown}: {len(beside) + 1} Python files, at most {MAX_FILES} are read; leave out the rest"
+            f"{shown}: {len(beside) + 1} Python files, at most {MAX_FILES} are allowed; remove the rest"
         )
-    # What has no name that Python could import is of no use.
+    # Python cannot import a file with any other name.
     files = {entry.name: entry.read() for entry in beside if entry.name[:-3].isidentifier()}
     if mains:
         return {MAIN: _readable(main.read(), main.shown)} | files
-    # What was given out beside it says nothing, and may not hide what the notebook defines.
+    # Unedited handed-out files must not hide the notebook's definitions.
     files = {name: data for name, data in files.items() if name.lower() != MAIN and not _as_given(name, data)}
     return {NOTEBOOK: notebook.write(_cells(main.read(), main.shown))} | files
 
 
 def _work(shown: str, mains: list[_Entry], notebooks: list[_Entry]) -> tuple[list[_Entry], list[_Entry]]:
-    """The one candidate that holds work, as (gpt.py) or (notebook). Raises BadSubmission where there are several."""
+    """Return the one candidate with work in it, as (gpt.py) or (notebook). Raises BadSubmission if several have."""
     if len(mains) > MAX_NOTEBOOKS or len(notebooks) > MAX_NOTEBOOKS:
         raise _several(shown, mains or notebooks)
     edited = [entry for entry in mains if (data := entry.read()).strip() and not _as_given(MAIN, data)]
@@ -155,7 +155,7 @@ def _work(shown: str, mains: list[_Entry], notebooks: list[_Entry]) -> tuple[lis
             broken.append(error)
             continue
         if notebook.work(cells, given):
-            written.setdefault(notebook.write(cells), entry)  # copies of the same are one
+            written.setdefault(notebook.write(cells), entry)  # copies count once
     work = [*edited, *written.values()]
     if not work and broken:
         raise broken[0]
@@ -166,13 +166,13 @@ def _work(shown: str, mains: list[_Entry], notebooks: list[_Entry]) -> tuple[lis
 
 
 def _several(shown: str, candidates: list[_Entry]) -> BadSubmission:
-    what = "gpt.py" if not any(_is_notebook(entry.name) for entry in candidates) else "what to grade"
+    what = "gpt.py" if not any(_is_notebook(entry.name) for entry in candidates) else "the file to grade"
     listed = ", ".join(entry.shown for entry in candidates[:5])
-    return BadSubmission(f"{shown}: {len(candidates)} candidates for {what} ({listed}); keep one, move the rest away")
+    return BadSubmission(f"{shown}: {len(candidates)} candidates for {what} ({listed}); keep one, move the others away")
 
 
 def _as_given(name: str, data: bytes) -> bool:
-    """Whether a file is as it was given out, but for the blanks at its line ends."""
+    """Return whether a file equals the handed-out one, ignoring trailing blanks."""
     given = STUBS / name
     return given.is_file() and [*map(bytes.rstrip, data.splitlines())] == [
         *map(bytes.rstrip, given.read_bytes().splitlines())
@@ -180,7 +180,7 @@ def _as_given(name: str, data: bytes) -> bool:
 
 
 def _cells(data: bytes, shown: str) -> list[str]:
-    """The code of a notebook."""
+    """Return the code of a notebook."""
     try:
         return notebook.read(data)
     except BadNotebook as error:
@@ -188,12 +188,12 @@ def _cells(data: bytes, shown: str) -> list[str]:
 
 
 def _named(name: str) -> str:
-    """The name of a file as it can stand in a line."""
+    """Return a file's name in a printable form."""
     return "".join(c if c.isprintable() else "\ufffd" for c in clean(name, 500))
 
 
 def _litter(name: str) -> bool:
-    """What operating systems and editors leave beside a student's files."""
+    """Return whether a name belongs to files that operating systems and editors leave behind."""
     return name.startswith(".") or name in LITTER
 
 
@@ -209,7 +209,7 @@ def _is_notebook(name: str) -> bool:
 
 
 def _in_folder(folder: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
-    """The Python files in ``folder`` and one level below, each opened from an open folder: no link is followed."""
+    """List the Python files in ``folder`` and one level below, opened relative to open folders: no link is followed."""
     top = _open_folder(str(folder), None, stack)
     below = sorted(entry.name for entry in os.scandir(top) if entry.is_dir(follow_symlinks=False))
     places = [(shown, top)]
@@ -229,22 +229,22 @@ def _open_folder(name: str, parent: int | None, stack: contextlib.ExitStack) -> 
 
 
 def _bounded(name: str, folder: int | None, shown: str) -> bytes:
-    """A file read once, up to its cap; neither a link nor a device."""
+    """Read a regular file once, up to its cap; refuse links and devices."""
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise BadSubmission(f"{shown}: a link, which is not followed; hand in the file itself") from None
+            raise BadSubmission(f"{shown}: a link, which is not followed; submit the file itself") from None
         raise BadSubmission(f"{shown}: {error.strerror}; make it readable") from None
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise BadSubmission(f"{shown}: not a regular file; hand in the file itself")
+        raise BadSubmission(f"{shown}: not a regular file; submit the file itself")
     with open(fd, "rb") as file:
         return _capped(file.read(cap(name) + 1), shown)
 
 
 def cap(name: str) -> int:
-    """How many bytes of a file are read at most."""
+    """Return the largest number of bytes read of a file."""
     return notebook.MAX_SIZE if name.lower().endswith(".ipynb") else MAX_FILE
 
 
@@ -253,7 +253,7 @@ def _capped(data: bytes, shown: str) -> bytes:
     if len(data) > most:
         remedy = "clear its outputs and save it"
         if most == MAX_FILE:
-            remedy = "a gpt.py has a few kB, hand in the code alone"
+            remedy = "submit only code (gpt.py has a few kB)"
         raise BadSubmission(f"{shown}: larger than {most >> 20} MB; {remedy}")
     return data
 
@@ -262,23 +262,23 @@ def _capped(data: bytes, shown: str) -> bytes:
 
 
 class _Archive(io.BufferedReader):
-    """A zip file that refuses to read a listing of endless entries, each of which costs a hundred times its bytes."""
+    """A zip file that refuses an oversized directory, since each entry costs a hundred times its bytes in memory."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MAX_LISTING:
-            raise BadSubmission(f"{_named(str(self.name))}: too many files in it; zip the code alone")
+            raise BadSubmission(f"{_named(str(self.name))}: too many files in it; zip only the code")
         return super().read(size)
 
 
 def _in_zip(path: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
-    """The Python files in a zip file, at its root and one level down. Nothing is unpacked to disk."""
+    """List the Python files in a zip file, at its root and one level down. Nothing is unpacked to disk."""
     if path.stat().st_size > MAX_ZIP:
-        raise BadSubmission(f"{shown}: larger than {MAX_ZIP >> 20} MB; zip the code alone")
+        raise BadSubmission(f"{shown}: larger than {MAX_ZIP >> 20} MB; zip only the code")
     try:
         file = stack.enter_context(_Archive(io.FileIO(path)))
         archive = stack.enter_context(zipfile.ZipFile(file))
     except UNREADABLE:
-        raise BadSubmission(f"{shown}: not a zip file that can be read; make it again") from None
+        raise BadSubmission(f"{shown}: not a readable zip file; create it again") from None
     entries = []
     for info in archive.infolist():
         *folders, name = info.filename.replace("\\", "/").split("/")
@@ -292,33 +292,33 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, shown: str) -> byte
     if stat.S_ISLNK(info.external_attr >> 16):
         raise BadSubmission(f"{shown}: a link, which is not followed; zip the file itself")
     if info.flag_bits & 1:
-        raise BadSubmission(f"{shown}: encrypted; make the zip file again without a password")
-    # The other methods could ask for gigabytes of memory before the first byte.
+        raise BadSubmission(f"{shown}: encrypted; create the zip file without a password")
+    # Other methods could need gigabytes of memory before the first byte.
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise BadSubmission(f"{shown}: compressed in an unusual way; make the zip file again with standard settings")
+        raise BadSubmission(f"{shown}: unusual compression method; create the zip file with standard settings")
     try:
         with archive.open(info) as file:
             return _capped(file.read(cap(shown) + 1), shown)
     except UNREADABLE:
-        raise BadSubmission(f"{shown}: damaged inside the zip file; make it again") from None
+        raise BadSubmission(f"{shown}: damaged inside the zip file; create it again") from None
 
 
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
 def _readable(data: bytes, shown: str) -> bytes:
-    """``data`` itself, if it is text with something in it."""
+    """Return ``data`` if it is non-empty text, else raise BadSubmission."""
     if not data.strip():
-        raise BadSubmission(f"{shown}: empty; save your work into it and hand it in again")
+        raise BadSubmission(f"{shown}: empty; save your work in it and submit it again")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadSubmission(f"{shown}: saved as UTF-16; save it as UTF-8")
     if b"\0" in data:
-        raise BadSubmission(f"{shown}: holds NUL bytes, so it is not Python text; export or save it again")
+        raise BadSubmission(f"{shown}: contains NUL bytes, so it is not Python code; export or save it again")
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         if codecs.lookup(encoding).name not in ENCODINGS:
             raise BadSubmission(f"{shown}: declares the encoding {clean(encoding, 40)}; save it as UTF-8")
         data.decode(encoding)
     except (SyntaxError, UnicodeDecodeError):
-        raise BadSubmission(f"{shown}: not readable as text in its encoding; save it as UTF-8") from None
+        raise BadSubmission(f"{shown}: cannot be decoded in its encoding; save it as UTF-8") from None
     return data

@@ -199,8 +199,8 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     assert "link" in trouble["linked"]
     assert "empty" in trouble["empty"]
     assert trouble["other"].startswith("no gpt.py, only work.py")
-    assert "not a zip file" in trouble["bad"]
-    assert "neither a folder" in trouble["essay.pdf"]
+    assert "not a readable zip file" in trouble["bad"]
+    assert "not a folder or a .py" in trouble["essay.pdf"]
     assert "regular file" in trouble["pipe"]
     assert "roster" not in trouble
     assert not [text for text in trouble.values() if str(tmp_path) in text or "autograder-" in text]

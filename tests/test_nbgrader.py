@@ -366,7 +366,7 @@ def test_files_beside_a_notebook_have_the_limits_of_every_submission(graded: Nbg
     for n in range(60):
         (folder / f"helper{n}.py").write_text("")
     (folder / "helper.py").unlink()
-    with pytest.raises(nbgrader_autograde.NotGraded, match="at most 50 are read"):
+    with pytest.raises(nbgrader_autograde.NotGraded, match="at most 50 are allowed"):
         nbgrader_autograde._read(folder, nbgrader.NAME)
 
 

@@ -71,7 +71,7 @@ def test_what_is_no_definition_is_left_out_and_said(grade: Grade, tmp_path: Path
     assert not report.output
     assert report.timing.cpu < 20
     broken, left = report.remarks
-    assert broken.startswith("cell 6 cannot be read as Python: line 1")
+    assert broken.startswith("cell 6 is not valid Python: line 1")
     assert left.endswith("the first in cell 1, line 1: `!pip install -q torch \\`.")
     assert "13 other statements were not run" in left
 
@@ -88,8 +88,8 @@ def test_messages_name_the_cell_and_the_line_in_it(grade: Grade, tmp_path: Path)
     report = grade(save(tmp_path / "work.ipynb", *mine))
     said = {check.id: check.message for check in report.checks}
     assert "in MLP.__init__, cell 3 line 4: `self.up = up`" in said["mlp.formula"]
-    assert said["block.composition"].startswith("cell 4 cannot be read as Python: line 2: `def __init__(self, d, H,")
-    assert said["attention.shape"].startswith("cell 6 stops while it is being loaded, at line 1")
+    assert said["block.composition"].startswith("cell 4 is not valid Python: line 2: `def __init__(self, d, H,")
+    assert said["attention.shape"].startswith("cell 6 could not be imported: line 1")
     assert said["paper.layer_norm"] == "the notebook does not define layer_norm_geometry."
     places = {entry.name: (entry.file, entry.line) for entry in report.unwritten}
     assert places["GPT"] == ("cell 5", 3)
@@ -177,16 +177,16 @@ def test_what_is_kept_of_a_notebook_depends_on_its_code_alone(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "cannot be read as a notebook"),
+        (b"", "not a valid notebook"),
         (b'{"cells": [\n{"cell_type": "code",,', "(line 2 of the file)"),
         (b"[" * 100_000, "nested too deeply"),
-        (b"[1]", "has no cells"),
-        (b'{"cells": {}}', "has no cells"),
-        (b"\xff\xfe\x00{", "cannot be read as a notebook"),
+        (b"[1]", "no cells in it"),
+        (b'{"cells": {}}', "no cells in it"),
+        (b"\xff\xfe\x00{", "not a valid notebook"),
         (json.dumps({"cells": [{}] * (notebook.MAX_CELLS + 1)}).encode(), "at most 5000"),
         ('{"cells": [{"cell_type": "code", "source": "%s"}]}'.replace("%s", "é" * (1 << 20)).encode(), "1 MB of code"),
-        (b'{"cells": [' + b"[]," * 300_000 + b"[]]}", "too many values"),
-        (b'{"cells": [' + b'"ab",' * 2_000_001 + b"0]}", "too many values"),
+        (b'{"cells": [' + b"[]," * 300_000 + b"[]]}", "too many JSON values"),
+        (b'{"cells": [' + b'"ab",' * 2_000_001 + b"0]}", "too many JSON values"),
     ],
 )
 def test_what_is_no_notebook_is_refused_in_words(data: bytes, said: str) -> None:
@@ -243,7 +243,9 @@ def test_what_was_edited_is_the_submission(folder: Path) -> None:
     (folder / "gpt.py").write_text(" \n")
     assert NOTEBOOK in submission.read(folder).handed_in
     (folder / "gpt.py").write_text(WORK)
-    with pytest.raises(BadSubmission, match=r"2 candidates for what to grade \(.*gpt.py, .*step-05.ipynb\); keep one"):
+    with pytest.raises(
+        BadSubmission, match=r"2 candidates for the file to grade \(.*gpt.py, .*step-05.ipynb\); keep one"
+    ):
         submission.read(folder)
 
 
@@ -262,7 +264,7 @@ def test_notebooks_for_trying_things_out_and_copies_are_no_candidates(folder: Pa
 
 def test_a_notebook_that_cannot_be_read_counts_where_there_is_nothing_else(folder: Path) -> None:
     (folder / "step-05.ipynb").write_text("{")
-    with pytest.raises(BadSubmission, match=r"step-05.ipynb: cannot be read as a notebook"):
+    with pytest.raises(BadSubmission, match=r"step-05.ipynb: not a valid notebook"):
         submission.read(folder)
     (folder / "gpt.py").write_text(WORK)
     assert submission.read(folder).handed_in == ("gpt.py", "paper.py")

@@ -204,7 +204,7 @@ def test_a_file_of_exactly_the_largest_size_is_taken(tmp_path: Path) -> None:
 def test_a_folder_without_gpt_is_refused_with_what_it_holds(tmp_path: Path) -> None:
     refused(make(tmp_path / "none"), "no Python file at all")
     (make(tmp_path / "notes") / "step-05.ipynb").write_text("{}")
-    refused(tmp_path / "notes", "step-05.ipynb: has no cells", "save it again")
+    refused(tmp_path / "notes", "step-05.ipynb: no cells in it", "save it again")
     refused(make(tmp_path / "other", model=CODE, paper=CODE), "model.py, paper.py", "named gpt.py")
     refused(make(tmp_path / "deep" / "a" / "b", gpt=CODE).parent.parent, "no gpt.py")
 

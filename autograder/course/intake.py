@@ -106,7 +106,7 @@ def opened(handed: Handed) -> Submission:
     zips = [entry for entry in files if entry.suffix == ".zip"]
     if not files and handed.alone and len(handed.files) == 1:
         raise BadSubmission(
-            f"{handed.files[0].suffix or 'no suffix'}: neither a folder nor a .py, .ipynb or .zip file; ask for gpt.py"
+            f"{handed.files[0].suffix or 'no suffix'}: not a folder or a .py, .ipynb or .zip file; ask for gpt.py"
         )
     single = len(files) == 1 and (handed.alone or files == zips)
     chosen = files if single else [entry for entry in files if entry not in zips]
