@@ -80,5 +80,5 @@ def test_what_right_submissions_answer_is_not_odd(answer: Any) -> None:
 def test_a_submission_too_large_to_be_sent_is_not_an_error_of_the_grader(hand_in: Hand) -> None:
     student = hand_in("x = 1", paper="#" * (MAX_BODY + 1))
     for _ in range(2):
-        with pytest.raises(Crashed, match="cannot be sent"):
+        with pytest.raises(Crashed, match="could not be sent"):
             student.defines("GPT")

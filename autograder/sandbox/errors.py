@@ -1,4 +1,4 @@
-"""How a call on the student's side can fail to end in a value: nobody's fault but the submission's."""
+"""Exceptions for a call on the student's side that returned no value; the submission is always the cause."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from autograder.sandbox.process import Remote
 
 
 class StudentError(Exception):
-    """A call on the student's side did not end in a value. ``call`` names it as a student would."""
+    """A call on the student's side returned no value. ``call`` names it as a student would."""
 
     def __init__(self, call: str, text: str) -> None:
         super().__init__(text)
@@ -22,10 +22,10 @@ class Absent(StudentError):
 
 
 class Broken(Absent):
-    """A definition that is there, but did not go through when the file was loaded."""
+    """A definition that exists but raised while its file was imported."""
 
     def __init__(self, name: str, file: str, remote: Remote) -> None:
-        super().__init__(name, file, f"{name} could not be loaded from {file}")
+        super().__init__(name, file, f"{name} could not be imported from {file}")
         self.remote = remote
 
 
@@ -42,8 +42,8 @@ class Raised(StudentError):
 
 
 class Crashed(StudentError):
-    """The student's process ended, or sent what is no answer."""
+    """The student's process ended or sent an invalid reply."""
 
 
 class OutOfTime(StudentError):
-    """The call, or the submission as a whole, used up its time."""
+    """The call or the whole submission used up its time."""

@@ -243,7 +243,7 @@ class Process:
         answer = self._exchange(wire.encode((nonce, operations)), cpu, wall, idle)
         echo = answer.get("nonce") if isinstance(answer, dict) else None
         if not isinstance(echo, str) or echo != nonce:
-            self._fail("it answered something that was not asked")
+            self._fail("it sent an unrequested reply")
         if "raised" in answer:
             raise RaisedRemotely(described(answer["raised"]))
         return answer.get("value")
@@ -327,7 +327,7 @@ class Process:
         self.close()
         if reason is None:
             killed = signal.Signals(-self._exit).name if self._exit < 0 else ""
-            reason = f"it was ended by {killed}" if killed else f"it exited with status {self._exit}"
+            reason = f"it was killed by {killed}" if killed else f"it exited with status {self._exit}"
         raise Died(reason)
 
     def _drain(self) -> None:

@@ -1,7 +1,7 @@
-"""The student's handle: what checks use to build, feed and question the submission's classes. Numbers in, numbers out.
+"""Build and call a submission's classes from the checks' side. Numbers in, numbers out.
 
-A handle has one process, started when first needed and again after a death. What failed for good (a file that does not
-load, a call that ran into its limit) is remembered for the whole submission, so that no later check pays for it again.
+A handle has one process, started on first use and again after a crash. Permanent failures (a file that cannot be
+imported, a call that hit its limit) are remembered for the whole submission, so later checks do not pay for them again.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ ALSO_WANTED = ("generate",)  # may be a function of the file instead of a method
 
 @dataclass(slots=True)
 class _Record:
-    """What is known of a submission across its processes."""
+    """Facts about a submission that outlive its processes."""
 
     cpu: float = 0.0
     wall: float = 0.0  # s spent in calls
-    idle: float = 0.0  # s of them in which nobody computed
+    idle: float = 0.0  # s of these in which no process computed
     odd: bool = False
     output: bytearray = field(default_factory=bytearray)
     for_good: dict[str, StudentError] = field(default_factory=dict)
@@ -50,19 +50,19 @@ class Student:
         self._zygote, self._files, self._contract = zygote, dict(files), tuple(contract)
         self._record = record or _Record()
         self._process: Process | None = None
-        self._counted = 0.0, 0.0  # CPU and idle seconds of this process that are in the record
+        self._counted = 0.0, 0.0  # CPU and idle seconds of this process already in the record
         self._objects = self._released = 0  # built so far; and when they were released
         self._shared: dict[tuple[str, tuple[int, ...]], Module] = {}
         self._witness: Student | None = None
         self._loaded: set[str] = set()
-        self._queued: list[Operation] = []  # what has no answer, and goes with the next call
-        self._changed = False  # whether stand-ins are in force
+        self._queued: list[Operation] = []  # operations without a reply, sent with the next call
+        self._changed = False  # whether stubs are active
 
-    # --- what checks use --------------------------------------------------------------------------------------------
+    # --- used by checks ---------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def fresh(self) -> Iterator[Student]:
-        """The same submission in a process of its own, which remembers nothing."""
+        """Yield the same submission in a new process without any state."""
         other = Student(self._zygote, self._files, self._contract, self._record)
         try:
             yield other
@@ -71,31 +71,30 @@ class Student:
 
     @property
     def witness(self) -> Student:
-        """The same submission in a second process, where checks have the other side of a comparison computed.
+        """Return the replica: the same submission in a second process, for the other side of a comparison.
 
-        It is the same one in all files of checks, and knows nothing of what the first process is asked: whoever uses it
-        tells it no more than what it has to compute with.
+        All check files share it. It never learns what the first process is asked, so send it only the inputs it needs.
         """
         if self._witness is None:
             self._witness = Student(self._zygote, self._files, self._contract, self._record)
         return self._witness
 
     def defines(self, name: str, module: str = "gpt") -> bool:
-        """Whether the file defines ``name``. Raises what loading the file raised."""
+        """Return whether the file defines ``name``. Raises the import's exception if that failed."""
         module = self._module(module)
         if module not in self._record.defined:
             self._load(module)
         return name in self._record.defined[module]
 
     def require(self, name: str, module: str) -> None:
-        """Raise Absent, or Broken, unless the file defines ``name``; or what loading the file raised."""
+        """Raise Absent or Broken unless the file defines ``name``, or the import's exception if that failed."""
         module = self._module(module)
         self._load(module)
         if not self.defines(name, module):
             raise self._absence(name, module)
 
     def _absence(self, name: str, module: str) -> Absent:
-        """Why a file that was loaded does not define ``name``."""
+        """Return why an imported file does not define ``name``."""
         for names, remote in self._record.troubles[module]:
             if name in names:
                 return Broken(name, self._file(module), remote)
@@ -104,9 +103,9 @@ class Student:
     def build(
         self, name: str, arguments: Mapping[str, int], seed: int = 0, double: bool = False, apart: bool = False
     ) -> Module:
-        """Construct a class of gpt.py, in float32 or float64; ``apart`` where stand-ins have replaced its parts whole.
+        """Construct a class of gpt.py in float32 or float64; ``apart`` if stubs have replaced its parts entirely.
 
-        Arguments go by name where the constructor has all the names, else by order.
+        Arguments are passed by name if the constructor has all the names, else by position.
         """
         self.require(name, "gpt")
         self._objects += 1
@@ -114,7 +113,7 @@ class Student:
         sizes = ", ".join(f"{key}={value}" for key, value in arguments.items())
         given = {"number": number, "module": "gpt", "name": name, "arguments": dict(arguments), "seed": seed}
         parameters, methods, is_module = self.call(
-            f"{name}({sizes})" + (" by itself" if apart else ""),
+            f"{name}({sizes})" + (" on its own" if apart else ""),
             f"{name}.__init__",
             "build",
             given | {"double": double},
@@ -123,9 +122,10 @@ class Student:
         return Module(self, self._process, number, name, parameters, methods, is_module)
 
     def shared(self, name: str, arguments: Mapping[str, int]) -> Module:
-        """What ``build`` gives, once in each process: for checks that set all weights, or look at the form alone.
+        """Return the object that ``build`` gives, built once per process: for checks that set all weights or only
+        look at shapes.
 
-        Not for those that must not see what an earlier call has left in it, such as a mask of that call's length.
+        Not for checks that must not see state left by an earlier call, such as a mask of that call's length.
         """
         key = name, tuple(arguments.values())
         if key not in self._shared:
@@ -133,14 +133,14 @@ class Student:
         return self._shared[key]
 
     def accepts(self, name: str, argument: str) -> bool:
-        """Whether the constructor of a class of gpt.py has a parameter of that name."""
+        """Return whether the constructor of a class of gpt.py has a parameter of that name."""
         self.require(name, "gpt")
         return self.call(name, name, "accepts", {"module": "gpt", "name": name, "argument": argument}, bool)
 
     def stand_in(self, probes: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
-        """Until ``release``, in this handle's process, the classes in ``probes`` compute x @ matrix.
+        """Make the classes in ``probes`` compute x @ matrix in this handle's process until ``release``.
 
-        Those in ``replace`` are replaced whole, since they cannot be built.
+        Classes in ``replace`` cannot be built and are replaced entirely.
         """
         self._load("gpt")
         self._changed = True
@@ -148,9 +148,9 @@ class Student:
         self.queue("stand_in", given)
 
     def function(self, name: str, *arguments: Any, module: str = "paper", seed: int = 0, models: bool = True) -> Any:
-        """What a function of a file returns; a ``Module`` among the arguments stands for the object itself.
+        """Call a function of a file and return its value; a ``Module`` argument stands for the object itself.
 
-        Without ``models`` it raises where it builds an nn.Module.
+        Without ``models``, building an nn.Module raises.
         """
         module = self._module(module)
         self.require(name, module)
@@ -159,12 +159,12 @@ class Student:
         called = {"module": module, "name": name, "arguments": given, "seed": seed, "models": models}
         return self.call(f"{name}({given_as})", name, "function", called)
 
-    # --- what the suite uses ----------------------------------------------------------------------------------------
+    # --- used by the suite ------------------------------------------------------------------------------------------
 
     def written(self, name: str, module: str) -> Place:
-        """Where to look in a definition (file or cell, line), and its functions that are still stubs.
+        """Return where to look in a definition (file or cell, line), and its functions that are still stubs.
 
-        A claim of the file. Raises Absent, or Broken, or what loading the file raised.
+        A claim made by the file. Raises Absent, Broken, or the import's exception.
         """
         module = self._module(module)
         if not self.defines(name, module):
@@ -172,42 +172,42 @@ class Student:
         return self._record.defined[module][name]
 
     def called(self, module: str) -> str:
-        """The file of a module, in a sentence."""
+        """Return the name of a module's file, for use in a sentence."""
         file = self._file(self._module(module))
         return "the notebook" if file == NOTEBOOK else file
 
     @property
     def cpu(self) -> float:
-        """CPU seconds used by all processes of this submission."""
+        """Return the CPU seconds used by all processes of this submission."""
         return self._record.cpu
 
     @property
     def odd(self) -> bool:
-        """Whether an answer of this submission has held something that no correct one does, such as NaN."""
+        """Return whether a reply of this submission held a value that no correct one does, such as NaN."""
         return self._record.odd
 
     @property
     def output(self) -> str:
-        """What the submission printed, as far as it is kept."""
+        """Return the kept part of what the submission printed."""
         return clean(bytes(self._record.output).decode("utf-8", "replace"), self._zygote.limits.output)
 
     @property
     def troubles(self) -> list[tuple[str, Remote]]:
-        """What did not go through while the files were loaded, by file."""
+        """Return the statements that raised while the files were imported, with their files."""
         return [(self._file(module), remote) for module, found in self._record.troubles.items() for _, remote in found]
 
     @property
     def left_out(self) -> LeftOut | None:
-        """What of a notebook was not executed."""
+        """Return which statements of a notebook were not executed."""
         return self._record.left_out
 
     @property
     def held(self) -> tuple[str, ...]:
-        """The layers of confinement that held."""
+        """Return the sandbox layers in force."""
         return self._record.held
 
     def release(self) -> None:
-        """Let go of all that was built but is not shared, and of stand-ins, with all that was built while they were."""
+        """Drop all stubs and the objects that are not shared; with stubs, also the shared objects built meanwhile."""
         if self._witness is not None:
             self._witness.release()
         if self._process is None or (self._objects == self._released and not self._changed):
@@ -236,11 +236,11 @@ class Student:
             self._queued.clear()
             self._changed = False
 
-    # --- what modules use ---------------------------------------------------------------------------------------------
+    # --- used by modules ----------------------------------------------------------------------------------------------
 
     @property
     def process(self) -> Process | None:
-        """The process that there is now; what was built in an earlier one is gone."""
+        """Return the current process; objects built in an earlier one are gone."""
         return self._process
 
     def call(
@@ -251,22 +251,20 @@ class Student:
         arguments: dict[str, Any],
         read: Callable[[Any], Answer] = lambda answer: answer,
     ) -> Answer:
-        """One call within its limits, its answer as ``read`` takes it; every way to fail becomes a StudentError."""
+        """Make one call within its limits and parse the reply with ``read``; every failure becomes a StudentError."""
         record, limits = self._record, self._zygote.limits
         if call in record.for_good:
             raise record.for_good[call]
         left = limits.submission_cpu - record.cpu
         if left <= 0:
-            raise OutOfTime(
-                call, f"the submission had used up its {limits.submission_cpu:g} s of computing before this"
-            )
-        # Whoever only waits uses no computing: without this limit, one could wait in every call.
+            raise OutOfTime(call, f"the submission had already used up its {limits.submission_cpu:g} s of computing")
+        # A call that only waits uses no CPU time; without this limit every call could wait.
         most = limits.submission_cpu * limits.wall_factor
         if record.wall >= most:
-            raise OutOfTime(call, f"the submission had used up its {most:g} s of waiting before this")
+            raise OutOfTime(call, f"the submission had already used up its {most:g} s of waiting")
         left_idle = limits.submission_idle - record.idle
         if left_idle <= 0:
-            raise OutOfTime(call, f"the submission had used up its {limits.submission_idle:g} s of waiting before this")
+            raise OutOfTime(call, f"the submission had already used up its {limits.submission_idle:g} s of waiting")
         slow = kind in record.slow
         cpu = min(limits.again_cpu if slow else limits.call_cpu, left)
         idle = min(limits.again_idle if slow else limits.call_idle, left_idle)
@@ -282,8 +280,8 @@ class Student:
             raise record.for_good[call] from None
         except Died as error:
             raise Crashed(call, f"the Python process died: {error}") from None
-        except WireError as error:  # what it claims to have is more than can be sent to it
-            raise Crashed(call, f"the Python process cannot be asked: {error}") from None
+        except WireError as error:  # it claims more than can be sent to it
+            raise Crashed(call, f"the request to the Python process could not be sent: {error}") from None
         except RaisedRemotely as error:
             raise self._translated(call, error.remote) from None
         finally:
@@ -295,27 +293,27 @@ class Student:
         try:
             return read(answer)
         except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
-            raise Crashed(call, "the Python process sent what is no answer") from None
+            raise Crashed(call, "the Python process sent an invalid reply") from None
 
     def queue(self, operation: str, arguments: dict[str, Any]) -> None:
-        """Have an operation done that has no answer, with the next call and before it."""
+        """Queue an operation without a reply; it runs just before the next call."""
         self._queued.append((operation, arguments))
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
     def _module(self, module: str) -> str:
-        """The module that holds what belongs into ``module``: a notebook holds all that has no file of its own."""
+        """Return the module that holds the definitions of ``module``; a notebook stands in for every missing file."""
         return MAIN if f"{module}.py" not in self._files and NOTEBOOK in self._files else module
 
     def _file(self, module: str) -> str:
-        """The file of a module."""
+        """Return the file of a module."""
         file = f"{module}.py"
         return NOTEBOOK if module == MAIN and file not in self._files and NOTEBOOK in self._files else file
 
     def _load(self, module: str) -> None:
         file = self._file(module)
         if file not in self._files:
-            raise Absent(file, file, f"there is no {file} in the submission")
+            raise Absent(file, file, f"the submission has no {file}")
         known = self._record.for_good.get(module)
         if known is not None:
             raise known
@@ -331,7 +329,7 @@ class Student:
         self._loaded.add(module)
 
     def _count(self, process: Process) -> None:
-        """Take what the process has used since the last time into the record, also what it did between calls."""
+        """Add the process's usage since the last time to the record, including usage between calls."""
         cpu, idle = process.cpu, process.idle
         self._record.cpu += max(0.0, cpu - self._counted[0])
         self._record.idle += idle - self._counted[1]
@@ -347,21 +345,21 @@ class Student:
                 self._process.call([("files", given)], self._zygote.limits.call_cpu, 60)
             except WireError as error:
                 self.close()
-                raise Crashed(call, f"the files of the submission cannot be sent: {error}") from None
+                raise Crashed(call, f"the submission's files could not be sent: {error}") from None
             self._count(self._process)
         return self._process
 
     def _translated(self, call: str, remote: Remote) -> StudentError:
-        """NotImplementedError in a definition of the contract means: not written yet. So does its missing name."""
-        # torch raises it too, where a module has no forward.
+        """Translate an exception: NotImplementedError or a missing name of the contract means not implemented."""
+        # torch raises it too, for a module without forward.
         if "NotImplementedError" in remote.kinds and remote.frames and "is missing the required" not in remote.text:
             file, line, where, _ = remote.frames[-1]
             owner = where.split(".")[0]
             if owner in self._contract:
-                return Unwritten(owner, call, f"{where} is not written yet ({file}, line {line})")
+                return Unwritten(owner, call, f"{where} is not implemented yet ({file}, line {line})")
         for names, reason in self._record.troubles.get(MAIN, ()):
             if "NameError" in remote.kinds and remote.name in names and remote.name not in self._contract:
-                return Raised(self._file(MAIN), reason)  # not the name is missing, its import failed
+                return Raised(self._file(MAIN), reason)  # the name is missing because its import failed
             if "NameError" in remote.kinds and remote.name in names:
                 return Broken(remote.name, self._file(MAIN), reason)
         if "NameError" in remote.kinds and remote.name in self._contract:
