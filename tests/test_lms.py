@@ -143,7 +143,7 @@ def test_the_others_show_that_a_hidden_check_is_there_and_no_value_of_it(tmp_pat
     assert (first["points"], first["max_points"]) == (2, 2)
     assert len(rest) == 3
     assert {(test["points"], test["max_points"], test["message"]) for test in rest} == {
-        (0, 0, "It counts, and its result is not shown.")
+        (0, 0, "This check counts; its result is not shown.")
     }
     assert json.loads(text)["score"] == 5 / 8
     xml = lms.get("junit").graded(HIDING, place_of("junit", tmp_path))
@@ -173,8 +173,8 @@ def test_the_rubric_decides_what_is_hidden(own: str | None, zygote: Zygote, tmp_
 
 HANDED_IN = {
     "nothing": ({}, "no Python file at all"),
-    "another name": ({"my_gpt.py": "class GPT: pass\n"}, "only my_gpt.py; put your classes into a file named gpt.py"),
-    "a notebook": ({"step-05.ipynb": "{}"}, "step-05.ipynb: has no cells; open it in Jupyter"),
+    "another name": ({"my_gpt.py": "class GPT: pass\n"}, "only my_gpt.py; put your classes in a file named gpt.py"),
+    "a notebook": ({"step-05.ipynb": "{}"}, "step-05.ipynb: no cells in it; open it in Jupyter"),
     "an empty file": ({"gpt.py": ""}, "gpt.py: empty"),
 }
 
@@ -241,13 +241,13 @@ def test_a_grader_that_takes_too_long_or_dies_gives_no_grade(
     (place.submission / "gpt.py").write_text("class GPT: pass\n")
     monkeypatch.setattr(_run, "DEADLINE", 0.05)
     no_grade(name, place, _run.run(name, tmp_path, None, None))
-    assert "not done after 0.05 s" in capfd.readouterr().out
+    assert "did not finish within 0.05 s" in capfd.readouterr().out
     monkeypatch.setattr(_run, "DEADLINE", 60)
     monkeypatch.setattr(_run.sys, "executable", str(tmp_path / "python"))
     (tmp_path / "python").write_text("#!/bin/sh\nkill -9 $$\n")
     (tmp_path / "python").chmod(0o755)
     no_grade(name, place, _run.run(name, tmp_path, None, None))
-    assert "ended by signal 9" in capfd.readouterr().out
+    assert "killed by signal 9" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,6 +1,6 @@
-"""One grading on a platform. Whatever happens ends as that platform's file; what is the grader's fault, as no grade.
+"""Grade once on a platform. Every outcome becomes that platform's file; a grader failure gives no grade.
 
-The grading itself is a process of its own: when that one is killed, for memory or for time, this one still says so.
+Grading runs in its own process: if that is killed for memory or time, this one can still report it.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 from autograder import lms, submission
 from autograder.lms import Place, Platform
 
-OFFICIAL = ("--official",)  # what `grade` is told where a grade counts
+OFFICIAL = ("--official",)  # option of `grade` for grades that count
 TOP = Path(__file__).resolve().parents[2]
-DEADLINE = 540.0  # s; platforms stop at 600 and take what is not finished for a zero
+DEADLINE = 540.0  # s; platforms stop at 600 and give an unfinished run zero
 
 
 def run(name: str, root: Path | None, handed_in: Path | None, out: Path | None) -> int:
-    """Grade what was handed in on the platform ``name``; the exit status that it wants."""
+    """Grade a submission on the platform ``name`` and return the exit status that it expects."""
     platform = lms.get(name)
     place = platform.place(root or platform.ROOT)
     place = Place(handed_in or place.submission, out or place.result, place.secret, place.root)
     place.result.parent.mkdir(parents=True, exist_ok=True)
-    place.result.unlink(missing_ok=True)  # what is there when this ends is of this run
+    place.result.unlink(missing_ok=True)  # a result found later must be from this run
     try:
         submission.read(place.submission)
     except submission.BadSubmission as error:
@@ -42,18 +42,18 @@ def run(name: str, root: Path | None, handed_in: Path | None, out: Path | None) 
 def _graded(platform: Platform, place: Place, target: Path) -> int:
     command = ["-m", "autograder", "grade", str(place.submission.absolute()), "--json", str(target), *OFFICIAL]
     if place.secret is not None:
-        with contextlib.suppress(OSError):  # the platform may have unpacked it readable for all
+        with contextlib.suppress(OSError):  # the platform may have unpacked it world-readable
             os.chmod(place.secret, 0o600)
         command += ["--secret-file", str(place.secret.absolute())]
-    # Neither the platform's environment nor the folder in which it starts this has a say in the grading.
+    # The platform's environment and current folder must not affect grading.
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
     sys.stdout.flush()
     try:
         start = [sys.executable, "-s", "-B", *command]
         status = subprocess.run(start, timeout=DEADLINE, env=environment, cwd=TOP, check=False).returncode
-        reason = f"it ended with status {status}" if status >= 0 else f"it was ended by signal {-status}"
+        reason = f"it exited with status {status}" if status >= 0 else f"it was killed by signal {-status}"
     except subprocess.TimeoutExpired:
-        status, reason = 3, f"it was not done after {DEADLINE:g} s"
+        status, reason = 3, f"it did not finish within {DEADLINE:g} s"
     from autograder.report import Report
 
     try:
@@ -65,7 +65,7 @@ def _graded(platform: Platform, place: Place, target: Path) -> int:
             print(f"  printed: {line}")
         _write(place, platform.graded(report, place))
         return 0
-    print(f"No grade: {reason}. The lines above say more.")
+    print(f"No grade, because the grader failed: {reason}. See the lines above.")
     text = platform.failed(reason, report, place)
     if text is not None:
         _write(place, text)

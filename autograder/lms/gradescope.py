@@ -1,4 +1,4 @@
-"""Gradescope: the layout under /autograder, results.json, and the zip file that an instructor uploads."""
+"""Support Gradescope: the layout under /autograder, results.json, and the zip file that an instructor uploads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.lms import Place, _pack, _view
 from autograder.report import Report, Verdict
 
 ROOT = Path("/autograder")
-FAILED = 3  # without a results.json Gradescope says that the autograder failed, and gives no grade
+FAILED = 3  # without a results.json Gradescope reports a failed autograder and gives no grade
 
 
 def place(root: Path) -> Place:
@@ -33,18 +33,18 @@ def graded(report: Report, place: Place) -> str:
 
 
 def refused(line: str, place: Place) -> str:
-    """No points for what cannot be graded, with the reason; another upload mends it."""
-    test = {"name": "What was handed in", "status": "failed", "output": _view.safe(line)}
+    """Return zero points with the reason the submission cannot be graded; a new upload fixes it."""
+    test = {"name": "Submission", "status": "failed", "output": _view.safe(line)}
     output = f"Nothing was graded: {_view.safe(line)}"
     return _document(score=0, output=output, tests=[test], extra_data=_handed_in(place))
 
 
 def failed(reason: str, report: Report | None, place: Place) -> None:
-    """Nothing: any file would be a grade. Staff read the reason in what the run printed."""
+    """Return None: any file would be a grade. Staff find the reason in the run's output."""
 
 
 def package(secret: bytes, image: str) -> dict[str, _pack.Entry]:
-    """What the zip file holds. Everything lies at its root; ``image`` plays no part."""
+    """Return the contents of the zip file, all at its root; ``image`` is unused."""
     own = {name: _pack.text(f"docker/gradescope/{name}", 0o755) for name in ("setup.sh", "run_autograder")}
     return own | _pack.grader() | {"secret": _pack.Entry(secret, 0o600)}
 
@@ -56,7 +56,7 @@ def _document(**parts: Any) -> str:
 
 
 def _tests(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
-    """The entry of a check; where its result is not shown, preceded by one that says that it is there."""
+    """Return the entry of a check; if its result is not shown, preceded by a visible entry that says so."""
     result: dict[str, Any] = {"name": _view.named(report, check), "number": number, "output": _view.told(check)}
     if not _view.optional(report, check):
         status = "passed" if check.status == "passed" else "failed"
@@ -68,13 +68,13 @@ def _tests(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
 
 
 def _provenance(report: Report) -> dict[str, Any]:
-    """What tells one grading from another."""
+    """Return the facts that identify a grading."""
     facts = report.provenance.model_dump(include={"grader", "rubric", "seed_id", "torch", "python", "confinement"})
     return facts | {"sha256": report.submission.sha256}
 
 
 def _handed_in(place: Place) -> dict[str, Any]:
-    """Which attempt it is and how late, from Gradescope's own record alone, so that a rerun says the same."""
+    """Return the attempt number and lateness from Gradescope's own record, so that a rerun gives the same."""
     try:
         data = json.loads((place.root / "submission_metadata.json").read_text("utf-8"))
         created = datetime.datetime.fromisoformat(data["created_at"])
@@ -83,4 +83,4 @@ def _handed_in(place: Place) -> dict[str, Any]:
         late = max(0.0, (created - due).total_seconds())
         return {"submission": int(data["id"]), "attempt": len(earlier) + 1, "seconds_late": late}
     except (OSError, ValueError, KeyError, TypeError):
-        return {}  # a run by hand has none; nothing in the grade rests on it
+        return {}  # absent in a manual run; the grade does not depend on it

@@ -1,4 +1,4 @@
-"""JUnit XML, which CodeGrade, Artemis, GitLab and most continuous integration read: a folder in, one file out."""
+"""Write JUnit XML, which CodeGrade, Artemis, GitLab and most CI systems read: a folder in, one file out."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def refused(line: str, place: Place) -> str:
 
 
 def failed(reason: str, report: Report | None, place: Place) -> str:
-    """An error, which JUnit tells from a failure; where there is a report, at the check that it met."""
+    """Return a JUnit error, distinct from a failure; at the affected check if there is a report."""
     return graded(report, place) if report else _alone("error", "error", f"The grader itself failed: {reason}")
 
 
 def _case(suite: ET.Element, report: Report, check: Verdict) -> None:
-    """A check. Whoever reads the file reads all of it, so one that not all may see is said to be there, no more."""
+    """Add a check. Every reader sees the whole file, so a hidden check is listed without its result."""
     case = ET.SubElement(suite, "testcase")
     case.attrib |= {
         "classname": f"{ASSIGNMENT.name}.{check.criterion}",
@@ -66,10 +66,10 @@ def _case(suite: ET.Element, report: Report, check: Verdict) -> None:
 
 
 def _alone(kind: str, type: str, line: str) -> str:
-    """A document with nothing in it but what went wrong."""
+    """Return a document that holds only one error."""
     suites = ET.Element("testsuites")
     suite = _suite(suites, "submission", [])
-    case = ET.SubElement(suite, "testcase", classname=ASSIGNMENT.name, name="what was handed in", time="0.000")
+    case = ET.SubElement(suite, "testcase", classname=ASSIGNMENT.name, name="submission", time="0.000")
     ET.SubElement(case, kind, message=_view.safe(line), type=type)
     _count(suite)
     return _document(suites)

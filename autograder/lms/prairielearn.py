@@ -1,4 +1,4 @@
-"""PrairieLearn's external grader: the layout under /grade, results.json, and the question that an instructor adds."""
+"""Support PrairieLearn's external grader: the layout under /grade, results.json, and the instructor's question."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from autograder.lms import Place, _pack, _view
 from autograder.report import Report, Verdict
 
 ROOT = Path("/grade")
-FAILED = 0  # any other status would lose the message; `gradable` says that there is no grade
-TIMEOUT = 600  # s, the most that PrairieLearn allows; a whole minute more than the grader takes by its own limits
+FAILED = 0  # any other status would lose the message; `gradable` marks the missing grade
+TIMEOUT = 600  # s, PrairieLearn's maximum; a minute more than the grader's own limits allow
 
 QUESTION = """\
 <pl-question-panel>
-  <p>Hand in your <code>gpt.py</code>, and <code>paper.py</code> for the exercises on paper; or your notebook.</p>
+  <p>Submit your <code>gpt.py</code> and <code>paper.py</code> (for the exercises on paper), or your notebook.</p>
   <pl-file-upload optional-file-patterns="[!_.]*.py,[!_.]*.ipynb"></pl-file-upload>
 </pl-question-panel>
 
@@ -43,19 +43,19 @@ def graded(report: Report, place: Place) -> str:
 
 
 def refused(line: str, place: Place) -> str:
-    """Not gradable, which uses up no attempt."""
+    """Return an ungradable result, which uses up no attempt."""
     return _document(gradable=False, format_errors=[_view.safe(line)], message="Nothing was graded.")
 
 
 def failed(reason: str, report: Report | None, place: Place) -> str:
-    message = "The grader itself failed, so this is no grade and no attempt is used up. Please tell the course staff."
+    message = "The grader itself failed, so there is no grade and no attempt is used up. Please tell the course staff."
     return _document(gradable=False, message=message, format_errors=[message])
 
 
 def package(secret: bytes, image: str) -> dict[str, _pack.Entry]:
-    """A question's folder; the grader itself is in the image."""
+    """Return a question's folder; the grader itself is in the image."""
     info = {
-        # The same course gets the same question again, whenever its package is made.
+        # Rebuilding the package must give a course the same question.
         "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"prairielearn/{ASSIGNMENT.name}/{image}")),
         "title": "Assemble a GPT",
         "topic": "Transformers",
@@ -84,7 +84,7 @@ def _document(**parts: Any) -> str:
 
 
 def _test(report: Report, check: Verdict) -> dict[str, Any]:
-    """A check. PrairieLearn knows no later date, so what waits for one stays closed; 0 of 0 points shows as neutral."""
+    """Return a check. PrairieLearn has no release dates, so such a result stays hidden; 0 of 0 points is neutral."""
     name = _view.named(report, check)
     if check.visibility != "visible":
         return {"name": name, "points": 0, "max_points": 0, "message": _view.WITHHELD["hidden"]}
