@@ -1,4 +1,4 @@
-"""Files that are written whole, and the errors that stand for what the user can mend."""
+"""Write files atomically, and define the errors that a user can fix."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 
 
 class BadInput(Exception):
-    """Something the user can mend; the message is one line."""
+    """An error that the user can fix; the message is one line."""
 
 
 class Refused(Exception):
-    """This is no place for grades that count; the message is one line."""
+    """This machine cannot give grades that count; the message is one line."""
 
 
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
-    """``content`` into ``path``, all of it or nothing: a reader never sees half a file. Raises BadInput.
+    """Write ``content`` to ``path`` atomically: a reader never sees half a file. Raises BadInput.
 
-    ``private`` keeps it from other users.
+    ``private`` makes it unreadable for other users.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:
@@ -32,4 +32,4 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
                 os.fsync(file.fileno())
             os.replace(whole, path)
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}; choose a place that can be written to") from None
+        raise BadInput(f"{path}: {error.strerror}; choose a writable folder") from None

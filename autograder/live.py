@@ -1,7 +1,7 @@
-"""``from autograder import check``: points and reasons inside a notebook, for the cells that were run so far.
+"""Grade inside a notebook (``from autograder import check``) the cells run so far: points and reasons.
 
-The grader is started as a process of its own: a kernel runs student code, and what is graded here goes through the same
-sandbox as everywhere. The last report is kept, and serves until the code that counts changes.
+The grader runs in its own process and the usual sandbox, since the kernel already runs student code. The last report
+is cached until the code that counts changes.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from autograder.report import Report
 
 TOP = Path(__file__).resolve().parents[1]
-DEADLINE = 600.0  # s, on a machine however slow
-APART = {"gpt.py", "paper.py"}  # beside a notebook they are another submission
+DEADLINE = 600.0  # s, enough for any slow machine
+APART = {"gpt.py", "paper.py"}  # beside a notebook these are a separate submission
 WAITING = ("missing", "blocked")
-UNRUN = "Only cells that were run since the kernel was started count: run those above, too."
+UNRUN = "Only cells run since the kernel started count: run the cells above as well."
 
-_last: tuple[str, Report] | None = None  # what it is the report of, and the report
+_last: tuple[str, Report] | None = None  # hash of the graded code, its report
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What `check` found: shown as HTML by a notebook and as text elsewhere; ``points`` is a number."""
+    """The result of `check`: HTML in a notebook, text elsewhere; ``points`` is a number."""
 
     report: Report | None
     trouble: str = ""  # why there is no report
@@ -54,13 +54,13 @@ class Result:
         from autograder.render import terminal
 
         page = io.StringIO()
-        # In a notebook rich would show something itself, and in colours.
+        # In a notebook rich would otherwise display its own coloured output.
         plain = Console(file=page, width=terminal.WIDTH, highlight=False, color_system=None, force_jupyter=False)
         terminal.show(self.report, plain)
         return page.getvalue().rstrip("\n")
 
     def _score(self) -> str:
-        """What nbgrader reads as points where it runs without our preprocessor: it takes words for full marks."""
+        """Return the points as nbgrader reads them without our preprocessor: it would give any text full marks."""
         if self.report is None:
             raise RuntimeError(self.trouble)
         bonus = {row.id for row in self.report.criteria if row.bonus}
@@ -75,16 +75,16 @@ class Result:
 
 
 def check(criterion: str = "") -> Result:
-    """Grade what was written so far, and show one criterion of the rubric, or all: ``check("attention")``.
+    """Grade your work so far and show one criterion of the rubric, or all: ``check("attention")``.
 
-    In a notebook, of several definitions of a name the last that was run counts. Elsewhere the files in the current
-    folder are graded.
+    In a notebook, the last executed definition of each name counts. Elsewhere the files in the current folder are
+    graded.
     """
     from autograder import rubric
 
     names = [row.id for row in rubric.load().criteria]
     if criterion and criterion not in names:
-        return Result(None, f"check({criterion!r}): no such criterion; there are {', '.join(names)}")
+        return Result(None, f"check({criterion!r}): no such criterion; choose from {', '.join(names)}")
     ran = _history()
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
         work = Path.cwd()
@@ -106,17 +106,17 @@ def check(criterion: str = "") -> Result:
 
 
 def _history() -> list[str] | None:
-    """What was typed into the cells that were run, by the number that stands beside a cell; None outside of IPython."""
+    """Return the source of the executed cells, by execution number; None outside of IPython."""
     interactive: Any = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
     return None if shell is None else [str(text) for text in shell.history_manager.input_hist_raw[1:]]
 
 
 def _submission(ran: list[str]) -> dict[str, bytes]:
-    """The cells that count as a notebook, each at its number, and the Python files that they import."""
+    """Return the cells that count as a notebook, each at its number, and the Python files that they import."""
     from autograder.sandbox.student import ALSO_WANTED
 
-    # What is no Python was not run either.
+    # A cell that does not parse was never run.
     texts = [text if not isinstance(pieces.body_of(cells.python(text)[0]), SyntaxError) else "" for text in ran]
     found, _ = cells.statements(texts)
     kept = cells.needed(found, [*(entry.name for entry in ASSIGNMENT.contract), *ALSO_WANTED])
@@ -137,7 +137,7 @@ def _imports(node: ast.stmt | SyntaxError) -> list[str]:
 
 
 def _graded(work: Path, target: Path) -> tuple[Report | None, str]:
-    """The report on a folder, or why there is none."""
+    """Return the report on a folder, or the reason for having none."""
     global _last
     digest = hashlib.sha256()
     for path in sorted(work.glob("*.[pi][yp]*")):
@@ -151,13 +151,13 @@ def _graded(work: Path, target: Path) -> tuple[Report | None, str]:
             command, cwd=TOP, env=environment, capture_output=True, text=True, timeout=DEADLINE, check=False
         )
     except subprocess.TimeoutExpired:
-        return None, f"The grader was not done after {DEADLINE:g} s; try again."
+        return None, f"The grader did not finish within {DEADLINE:g} s; try again."
     from autograder.report import Report
 
     try:
         report = Report.model_validate_json(target.read_bytes())
     except (OSError, ValueError):
-        said = done.stderr.strip().splitlines() or [f"the grader ended with status {done.returncode}"]
+        said = done.stderr.strip().splitlines() or [f"the grader exited with status {done.returncode}"]
         return None, said[-1].removeprefix("autograder: ")
     _last = (digest.hexdigest(), report)
     return report, ""

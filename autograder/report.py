@@ -1,4 +1,4 @@
-"""Verdicts and reports: plain data, with a JSON schema. Everything downstream of grading reads only this."""
+"""Define verdicts and reports: plain data with a JSON schema, the only input of everything downstream of grading."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from autograder.outcome import Status
 
 SCHEMA = "gpt-assembly/report/1"
 
-# When students may read the outcome of a check. Platforms that cannot wait for a date take the second for the third.
+# When students may see a check's outcome. Platforms that cannot wait for a date treat the second as the third.
 Visibility = Literal["visible", "after_due_date", "hidden"]
 
-NOT_FINITE = "not finite"  # in evidence, for a number that JSON cannot hold
+NOT_FINITE = "not finite"  # stands in evidence for a number that JSON cannot represent
 
 
 class _Data(BaseModel):
@@ -50,7 +50,7 @@ class Verdict(_Data):
 
 
 class Unwritten(_Data):
-    """A definition of the contract that the submission does not have yet, or has only as a stub."""
+    """A definition of the contract that is absent from the submission or still a stub."""
 
     name: str
     file: str
@@ -60,7 +60,7 @@ class Unwritten(_Data):
 
 
 class SubmissionFacts(_Data):
-    """What was graded."""
+    """The graded submission."""
 
     id: str
     sha256: str
@@ -69,7 +69,7 @@ class SubmissionFacts(_Data):
 
 
 class Provenance(_Data):
-    """What graded it, and under which conditions; the secret itself is never here."""
+    """The grader and the grading conditions, never the secret itself."""
 
     grader: str
     rubric: str
@@ -78,14 +78,14 @@ class Provenance(_Data):
     python: str
     platform: str
     confinement: tuple[str, ...]
-    mode: Literal["local", "official"] = "local"  # official: only where student code is seen to be kept in
-    accepted: tuple[str, ...] = ()  # what it could do all the same, where whoever grades has accepted that
+    mode: Literal["local", "official"] = "local"  # official: only if the sandbox passed its self-test
+    accepted: tuple[str, ...] = ()  # escapes that were possible and that the person grading accepted
 
 
 class Timing(_Data):
-    """Seconds. The only block that differs between two gradings of the same submission, with ``output``.
+    """Times in seconds. With ``output``, the only block that differs between two gradings of the same submission.
 
-    ``cpu`` is that of the submission's own processes; ``checks`` counts CPU seconds of all processes, check by check.
+    ``cpu`` covers the submission's own processes; ``checks`` gives CPU seconds of all processes for each check.
     """
 
     wall: float
@@ -116,16 +116,16 @@ class Report(_Data):
     criteria: tuple[CriterionFacts, ...]
     checks: tuple[Verdict, ...]
     unwritten: tuple[Unwritten, ...]
-    remarks: tuple[str, ...] = ()  # what went wrong beside the checks
+    remarks: tuple[str, ...] = ()  # warnings besides the checks
     output: str
     timing: Timing
 
     def of(self, criterion: str) -> tuple[Verdict, ...]:
-        """The verdicts of one criterion, in order."""
+        """Return the verdicts of one criterion, in order."""
         return tuple(verdict for verdict in self.checks if verdict.criterion == criterion)
 
     def to_json(self) -> str:
-        """The document, keys in a fixed order, ending in a line end."""
+        """Return the JSON document, with keys in a fixed order and a final newline."""
         return self.model_dump_json(indent=1) + "\n"
 
 
@@ -139,12 +139,12 @@ def finite(value: Any) -> Any:
 
 
 def numbers(values: Iterable[Any]) -> list[float]:
-    """Return numbers of evidence to draw: NOT_FINITE, or the null of an older report, becomes infinity."""
+    """Return evidence as numbers to plot: NOT_FINITE, or null in an older report, becomes infinity."""
     return [value if isinstance(value, (int, float)) else math.inf for value in values]
 
 
 def narrowed(report: Report, criterion: str) -> Report:
-    """What a report says about one criterion, with its points."""
+    """Return the part of a report about one criterion, with its points."""
     checks = report.of(criterion)
     facts = next(row for row in report.criteria if row.id == criterion)
     score, most = sum(check.score for check in checks), sum(check.max_score for check in checks)
@@ -165,9 +165,9 @@ def narrowed(report: Report, criterion: str) -> Report:
 
 
 def totals(checks: tuple[Verdict, ...], bonus_criteria: set[str], total: int) -> tuple[float, float, float]:
-    """(score, max_score, bonus): the bonus lifts the score, but never above the maximum.
+    """Return (score, max_score, bonus); the bonus raises the score, but never above the maximum.
 
-    With skipped checks the maximum is that of the checks that ran.
+    If checks were skipped, the maximum is that of the checks that ran.
     """
     counted = [check for check in checks if check.criterion not in bonus_criteria]
     bonus = sum(check.score for check in checks if check.criterion in bonus_criteria)

@@ -1,6 +1,6 @@
-"""The rubric: which checks exist, in which order, for how many points, under which title. No points in code.
+"""Load the rubric: all checks with order, points and title. No points in code.
 
-Read from ``rubric.toml`` and validated whole; a mistake in it is reported with file, line and remedy.
+``rubric.toml`` is validated completely; an error in it is reported with file, line and remedy.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Check(_Strict):
 class Criterion(_Strict):
     """A group of checks; the points of a bonus criterion do not count towards the total.
 
-    Its ``visibility`` is that of its checks that have none of their own.
+    Its ``visibility`` is the default for its checks.
     """
 
     id: str
@@ -71,32 +71,32 @@ class Rubric(_Strict):
 
 
 def load(path: Path = PATH, assignment: Assignment = ASSIGNMENT) -> Rubric:
-    """The rubric in ``path``, with the course's figures in its titles. Raises RubricError."""
+    """Return the rubric in ``path``, with the course's figures in its titles. Raises RubricError."""
     try:
         text = path.read_text("utf-8")
         raw = tomllib.loads(text)
     except OSError as error:
-        raise RubricError(f"{path}: {error.strerror}; the rubric belongs there") from None
+        raise RubricError(f"{path}: {error.strerror}; the rubric must be there") from None
     except UnicodeDecodeError:
         raise RubricError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"at line (\d+)", str(error))
         line = int(place[1]) if place else len(text.splitlines())
-        raise RubricError(f"{path}:{line}: {error}; mend the TOML there") from None
-    # The TOML reader keeps no line numbers, but it keeps the order of the entries.
+        raise RubricError(f"{path}:{line}: {error}; fix the TOML there") from None
+    # The TOML parser drops line numbers but keeps the order of entries.
     lines = text.splitlines()
     starts = {kind: [n for n, line in enumerate(lines, 1) if line.strip() == kind] for kind in ("[[criterion]]", ROW)}
     figures = assignment.course.arguments() | {"total": ledger.total(assignment.course)}
     known = {"total", "criterion"}
     stray = next((n for n, line in enumerate(lines, 1) for key in set(raw) - known if key in line), 0)
     if set(raw) - known:
-        raise RubricError(f"{path}:{stray}: {', '.join(set(raw) - known)}: unknown; there are total and [[criterion]]")
+        raise RubricError(f"{path}:{stray}: {', '.join(set(raw) - known)}: unknown key; use total and [[criterion]]")
     rows, criteria, seen = iter(starts[ROW]), [], set()
     for start, entry in zip(starts["[[criterion]]"], raw.get("criterion", []), strict=False):
         checks = []
         criterion = str(entry.get("id", ""))
         if criterion in seen:
-            raise RubricError(f"{path}:{start}: {criterion} is there twice; remove one")
+            raise RubricError(f"{path}:{start}: {criterion} appears twice; remove one")
         seen.add(criterion)
         rows_of_it = entry.pop("check", [])
         group = _entry(Criterion, f"{path}:{start}", entry | {"checks": ()}, figures)
@@ -104,7 +104,7 @@ def load(path: Path = PATH, assignment: Assignment = ASSIGNMENT) -> Rubric:
             place_of_row = f"{path}:{next(rows)}"
             checks.append(_entry(Check, place_of_row, {"visibility": group.visibility} | row, figures, criterion))
             if checks[-1].id in seen:
-                raise RubricError(f"{place_of_row}: {checks[-1].id} is there twice; remove one")
+                raise RubricError(f"{place_of_row}: {checks[-1].id} appears twice; remove one")
             seen.add(checks[-1].id)
         criteria.append(group.model_copy(update={"checks": tuple(checks)}))
     line = next((n for n, words in enumerate(lines, 1) if words.startswith("total")), 1)
@@ -120,7 +120,7 @@ Entry = TypeVar("Entry", Check, Criterion)
 def _entry(
     kind: type[Entry], place: str, row: dict[str, Any], figures: dict[str, int], criterion: str | None = None
 ) -> Entry:
-    """One entry, validated. Raises RubricError with the place and what is wrong there."""
+    """Validate one entry. Raises RubricError with its line and the error."""
     try:
         title = str(row["title"]).format(**figures)
         own = {"id": f"{criterion}.{row['id']}", "criterion": criterion} if criterion is not None else {"id": row["id"]}
@@ -129,5 +129,5 @@ def _entry(
         first = error.errors()[0]
         raise RubricError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     except (KeyError, IndexError, ValueError) as error:
-        what = f"{error} is missing, or no figure of the course" if isinstance(error, KeyError) else str(error)
-        raise RubricError(f"{place}: {what}; compare the entry with its neighbours") from None
+        what = f"{error} is missing or not a figure of the course" if isinstance(error, KeyError) else str(error)
+        raise RubricError(f"{place}: {what}; compare the entry with the ones around it") from None

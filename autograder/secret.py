@@ -1,7 +1,7 @@
-"""The secret that the hidden inputs are drawn from.
+"""Manage the secret that seeds the hidden inputs.
 
-It is public on a student's machine. Where grades count it is random and known to the grader alone; a seed that a person
-chose is only mixed with it, since small numbers can be guessed from the first hidden input.
+On a student's machine it is public. For grades that count it is random and known only to the grader; a seed chosen by
+a person is only mixed in, since small numbers can be guessed from the first hidden input.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from autograder.files import BadInput, write_whole
 
 PUBLIC = b"public"
 SIZE = 32  # bytes of randomness, written as text
-SHORTEST = 16  # bytes of a secret that someone else made
+SHORTEST = 16  # bytes of a secret that someone else chose
 
 
 def draw() -> bytes:
@@ -24,7 +24,7 @@ def draw() -> bytes:
 
 
 def read(path: Path, shown: str, remedy: str) -> bytes:
-    """Return the secret in ``path``, which messages call ``shown``. Raises BadInput with the ``remedy``."""
+    """Return the secret in ``path``, called ``shown`` in messages. Raises BadInput with the ``remedy``."""
     try:
         secret = path.read_bytes().strip()
     except OSError as error:
@@ -35,19 +35,19 @@ def read(path: Path, shown: str, remedy: str) -> bytes:
 
 
 def keep(path: Path) -> bytes:
-    """Return the secret in ``path``, drawn anew if there is none; only the owner can read it. Raises BadInput."""
+    """Return the secret in ``path``, created if absent and readable only by its owner. Raises BadInput."""
     if not path.exists():
         write_whole(path, draw() + b"\n", private=True)
-    with contextlib.suppress(OSError):  # a copy of the folder may have made it readable for all
+    with contextlib.suppress(OSError):  # copying the folder may have made it world-readable
         path.chmod(0o600)
     return read(path, str(path), "make it readable")
 
 
 def mix(secret: bytes, seed: int | None) -> bytes:
-    """Return the secret of a grading with ``seed``, from which neither can be told."""
+    """Return the secret for grading with ``seed``; neither can be recovered from it."""
     return secret if seed is None else hmac.digest(secret, f"seed {seed}".encode(), "sha256")
 
 
 def identify(secret: bytes) -> str:
-    """Return what a report says of ``secret``: gradings with the same hidden inputs have the same."""
+    """Return the id of ``secret`` for reports: gradings with the same hidden inputs share it."""
     return hmac.digest(secret, b"seed id", "sha256").hex()[:12]

@@ -1,4 +1,4 @@
-"""Runs the checks under pytest and turns what happens into verdicts: every check of the rubric ends as exactly one.
+"""Run the checks under pytest and turn the outcomes into verdicts, exactly one for every check of the rubric.
 
 The same plugin serves ``grade`` and a plain ``pytest autograder/checks --submission PATH``.
 """
@@ -37,12 +37,12 @@ from autograder.submission import Submission
 
 CHECKS = Path(__file__).with_name("checks")
 PUBLIC_SECRET = secrets.PUBLIC
-MESSAGE = 900  # characters: student text in it may be long
-IF_RIGHT = "If you think that it is right, show this message to your instructor."
-REMARKS = 5  # of what went wrong beside the checks
+MESSAGE = 900  # characters, since student text in it may be long
+IF_RIGHT = "If you think your answer is correct, show this message to your instructor."
+REMARKS = 5  # warnings shown besides the checks
 
-# A grading run is not a test session of this machine: none of its plugins, caches or captures takes part, nor do the
-# parts of pytest that checks don't use, each of which is looked through for every submission.
+# A grading run uses none of this machine's pytest plugins, caches or captures, nor parts of pytest that checks don't
+# need, since each one costs time for every submission.
 WITHOUT = (
     *("terminal", "capture", "assertion", "reports", "cacheprovider", "logging", "warnings", "doctest", "unittest"),
     *("junitxml", "faulthandler", "pastebin", "stepwise", "unraisableexception", "threadexception", "debugging"),
@@ -54,14 +54,14 @@ OPTIONS = (
     *(f"-pno:{name}" for name in WITHOUT),
 )
 
-# Exceptions that an odd answer which no reader has refused can still cause in a check that calculates with it.
+# Exceptions that an odd reply, accepted by every parser, can still cause in a check that computes with it.
 OF_ODD = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 class Suite:
-    """A pytest plugin: what the checks' fixtures hand out, and the record of their verdicts."""
+    """A pytest plugin that supplies the checks' fixtures and records their verdicts."""
 
     NAME = "grading"
 
@@ -86,32 +86,32 @@ class Suite:
         self._counted = self._spent()
 
     def _spent(self) -> float:
-        """CPU seconds so far, of the submission's processes, the oracle and this one."""
+        """Return the CPU seconds so far of the submission's processes, the oracle and this process."""
         return self.student.cpu + self.oracle.cpu + time.process_time()
 
     def close(self) -> None:
         """End the processes of this run."""
         self.student.close()
 
-    # --- what the fixtures in checks/conftest.py hand out -----------------------------------------------------------
+    # --- used by the fixtures in checks/conftest.py -----------------------------------------------------------------
 
     def notes_of(self, item: pytest.Item) -> Notes:
-        """What the check ``item`` says and measured."""
+        """Return the remark and measurements of the check ``item``."""
         return self._notes.setdefault(identity(item), Notes())
 
     def generator(self, label: str) -> np.random.Generator:
-        """Random numbers that depend on the secret, the submission and ``label`` alone."""
+        """Return a generator seeded by the secret, the submission and ``label`` alone."""
         message = f"{self._submission.sha256}/{label}".encode()
         return np.random.default_rng(int.from_bytes(hmac.digest(self._secret, message, "sha256"), "little"))
 
     # --- hooks ------------------------------------------------------------------------------------------------------
 
     def pytest_configure(self, config: pytest.Config) -> None:
-        """In a grading run, which has no terminal, draw no tracebacks: nobody sees them, and each costs 50 ms."""
+        """Format no tracebacks in a grading run: nobody sees them, and each costs 50 ms."""
         vars(config.option).setdefault("tbstyle", "no")
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Rubric order; what is not asked for is deselected; a check without a row is a mistake of the grader."""
+        """Sort checks in rubric order, deselect those not asked for, and refuse a check without a rubric row."""
         unknown = [identity(item) for item in items if identity(item) not in self._rows]
         if unknown:
             self.trouble = f"no row in rubric.toml for {', '.join(unknown)}"
@@ -119,7 +119,7 @@ class Suite:
         order = {own: position for position, own in enumerate(self._rows)}
         items.sort(key=lambda item: order[identity(item)])
         kept = [item for item in items if self._asked(item)]
-        # What a class's own check has charged, others don't charge again: it runs before those that ask about it.
+        # A class's own check deducts first, so that others can see what was already deducted.
         asking = [order[identity(item)] for item in kept if "charged" in getattr(item, "fixturenames", ())]
         before = [item for item in items[: max(asking, default=0)] if item.get_closest_marker("charges")]
         left = [item for item in items if item not in kept and item not in before]
@@ -128,11 +128,11 @@ class Suite:
             items[:] = [item for item in items if item not in left]
 
     def _asked(self, item: pytest.Item) -> bool:
-        """Whether the verdict on a check is asked for."""
+        """Return whether the verdict on a check was asked for."""
         return self._only in (None, self._rows[identity(item)].criterion)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """What a check needs by declaration is looked for before it runs."""
+        """Before a check runs, require the definitions it declares as needed."""
         for name in _needs(item):
             module = next(entry.module for entry in ASSIGNMENT.contract if entry.name == name)
             self.student.require(name, module)
@@ -154,16 +154,16 @@ class Suite:
             self.verdicts[own] = verdict
             self._on_verdict(verdict)
             if error is not None and verdict.status != "error":
-                # What a person reads under plain pytest: the message, not a trace through the grader.
+                # Plain pytest then shows the message, not a traceback through the grader.
                 report.longrepr = f"{verdict.status}: {verdict.message}"
         return report
 
     def pytest_internalerror(self, excrepr: Any) -> None:
-        """pytest itself, or a hook, failed: kept, so that the report can say so."""
+        """Record a failure of pytest or a hook for the report."""
         self.trouble = str(excrepr).strip().splitlines()[-1]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A check file that cannot be imported takes no check away unseen."""
+        """Record a check file that cannot be imported, so that its checks are not lost silently."""
         if report.failed:
             self.trouble = str(report.longrepr).strip().splitlines()[-1]
 
@@ -190,19 +190,19 @@ class Suite:
             told = tell(error, needs)
             diagnosis = _diagnosis(told.diagnosis)
             return make(status=told.status, score=0, message=clean(told.message, MESSAGE), diagnosis=diagnosis)
-        # A right submission never comes here: its answers are ordinary, and what they raise is the grader's mistake.
+        # Correct submissions never get here: an exception on their ordinary replies is the grader's fault.
         if isinstance(error, WireError) or (self.student.odd and isinstance(error, OF_ODD)):
             reason = clean(f"{type(error).__name__}: {error}", MESSAGE // 2)
             return make(
                 status="failed",
                 score=0,
-                message=f"The answer could not be used: {reason}. {IF_RIGHT}",
+                message=f"The returned value could not be used: {reason}. {IF_RIGHT}",
                 evidence=notes.evidence | {"unusable": f"{_where(error)}: {reason}"},
             )
         return make(status="error", score=0, message=f"The grader failed here: {type(error).__name__}: {error}")
 
     def absent(self, row: Check, reason: str) -> Verdict:
-        """The verdict of a check that did not run: an error where there is a ``reason``, else not asked for."""
+        """Return the verdict of a check that did not run: an error if there is a ``reason``, else skipped."""
         status: Any = "error" if reason else "skipped"
         return Verdict(
             id=row.id,
@@ -212,16 +212,16 @@ class Suite:
             score=0,
             max_score=row.points,
             visibility=row.visibility,
-            message=f"The grader failed here: {reason}" if reason else "not asked for in this run",
+            message=f"The grader failed here: {reason}" if reason else "not selected in this run",
         )
 
 
 @contextmanager
 def _nothing_stays() -> Iterator[None]:
-    """Collect what a session of pytest leaves in cycles, before it adds up from one submission to the next.
+    """Run the garbage collector after each grading; objects that existed before are frozen meanwhile.
 
-    What is there before is set aside meanwhile, since looking through it takes 15 ms, and is then as it was: this may
-    be a process of somebody else, such as a notebook.
+    A scan of those takes 15 ms. They are unfrozen afterwards, since the process may be someone else's, such as a
+    notebook.
     """
     gc.freeze()
     try:
@@ -245,13 +245,13 @@ def grade(
 ) -> Report:
     """Run all checks on ``submission``. Raises SandboxError when the grader's own processes fail.
 
-    ``mode`` and ``accepted`` say in the report under which conditions it was graded; they change nothing else.
+    ``mode`` and ``accepted`` only record the grading conditions in the report.
     """
     started = time.perf_counter()
     suite = Suite(submission, zygote, rubric, secret, on_verdict, only)
     facts = zygote.ready()
     try:
-        with _without_options(), np.errstate(all="ignore"):  # a student's numbers may be any
+        with _without_options(), np.errstate(all="ignore"):  # a student's numbers can be anything
             code = pytest.main([*OPTIONS, str(CHECKS)], plugins=[suite])
         if code == pytest.ExitCode.INTERRUPTED and not suite.trouble:
             raise KeyboardInterrupt
@@ -266,7 +266,7 @@ def grade(
         for row in rubric.checks:
             asked = only in (None, row.criterion)
             verdict = suite.verdicts.get(row.id)
-            verdicts.append(verdict or suite.absent(row, (reason or "it never ran") if asked else ""))
+            verdicts.append(verdict or suite.absent(row, (reason or "the check never ran") if asked else ""))
     finally:
         suite.close()
     checks = tuple(verdicts)
@@ -304,7 +304,7 @@ def grade(
 
 @functools.cache
 def grader_version() -> str:
-    """The release, and a hash of the files that decide verdicts, so that two graders are never taken for one."""
+    """Return the release and a hash of the files that decide verdicts, so that different graders never look alike."""
     root = Path(__file__).parent
     digest = hashlib.sha256()
     parts = ("checks", "oracle", "sandbox")
@@ -314,7 +314,7 @@ def grader_version() -> str:
 
 
 def _where(error: BaseException) -> str:
-    """Name the file and line of the grader where an exception arose."""
+    """Return the grader's file and line at which an exception was raised."""
     *_, frame = traceback.extract_tb(error.__traceback__)
     return f"{Path(frame.filename).name}:{frame.lineno}"
 
@@ -324,7 +324,7 @@ def _diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ..
 
 
 def _unwritten(student: Student) -> Iterator[reports.Unwritten]:
-    """The definitions of the contract that are absent or stubs, in the order in which to write them."""
+    """Yield the definitions of the contract that are absent or stubs, in the order of the handout."""
     for entry in ASSIGNMENT.contract:
         if entry.optional:
             continue
@@ -332,7 +332,7 @@ def _unwritten(student: Student) -> Iterator[reports.Unwritten]:
             file, line, stubs = student.written(entry.name, entry.module)
         except StudentError as error:
             if not isinstance(error, Absent) or isinstance(error, Broken):
-                continue  # it may be there, but does not load: the verdicts say why
+                continue  # it may exist, but its import failed: the verdicts say why
             file, line, stubs = "", 0, (entry.name,)
         if stubs:
             yield reports.Unwritten(
@@ -345,34 +345,34 @@ def _unwritten(student: Student) -> Iterator[reports.Unwritten]:
 
 
 def _remarks(student: Student) -> Iterator[str]:
-    """What happened beside the checks: the first few statements that did not go through, and what was left out."""
+    """Yield warnings besides the checks: the first few statements that raised, and the statements that were not run."""
     troubles = student.troubles
     for file, remote in troubles[:REMARKS]:
-        yield f"{clean(raised.told(Raised(file, remote)), MESSAGE)} What else is defined there is graded."
+        yield f"{clean(raised.told(Raised(file, remote)), MESSAGE)} Everything else defined there is graded."
     if len(troubles) > REMARKS:
-        yield f"At least {len(troubles) - REMARKS} more statements did not go through either."
+        yield f"At least {len(troubles) - REMARKS} more statements also failed."
     if left := student.left_out:
         several = f"{left.count} other statements were" if left.count > 1 else "One other statement was"
         yield (
-            f"Of a notebook, definitions are graded, with what they use. {several} not run"
+            f"Only a notebook's definitions and the code they use are graded. {several} not run"
             f"{', the first' if left.count > 1 else ''} in {left.place}, line {left.line}: `{left.text}`."
         )
 
 
 def identity(item: pytest.Item) -> str:
-    """The id of a check: ``test_full_model`` in causality.py is ``causality.full_model``."""
+    """Return the id of a check: ``test_full_model`` in causality.py is ``causality.full_model``."""
     return f"{item.path.stem}.{item.name.removeprefix('test_')}"
 
 
 def _needs(item: pytest.Item) -> tuple[str, ...]:
-    """The definitions that a check is about (the first) and rests on, as its ``needs`` mark declares."""
+    """Return the definitions in a check's ``needs`` mark: the one it grades first, then those it depends on."""
     mark = item.get_closest_marker("needs")
     return tuple(mark.args) if mark else ()
 
 
 @contextmanager
 def _without_options() -> Iterator[None]:
-    """Hide options that the environment has for other uses of pytest."""
+    """Hide pytest options that the environment sets for other uses."""
     saved = {name: os.environ.pop(name) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS") if name in os.environ}
     try:
         yield
