@@ -77,7 +77,7 @@ def test_a_list_of_submissions_inside_a_submission_is_no_gradescope_export(cours
         hand(eve / f"submission_{n}", WRONG)
     course.regrade(forms(export)[form])
     assert course.scores() == {"Ann": 100.0, "Bob": 100.0, "Eve": None}
-    assert "1 without a grade: it holds a submission_metadata.yml, which only Gradescope writes" in course.said()
+    assert "1 without a grade: it contains a submission_metadata.yml, which only Gradescope writes" in course.said()
 
 
 def test_a_list_of_submissions_in_a_students_folder_decides_nothing(course: Course) -> None:
@@ -92,13 +92,13 @@ def test_a_list_of_submissions_in_a_students_folder_decides_nothing(course: Cour
 def test_two_exports_of_gradescope_at_once_are_refused_in_a_line(course: Course) -> None:
     for n in (1, 2):
         gradescope(course.source / f"assignment_{n}_export", ["Ann"])
-    with pytest.raises(BadInput, match=r"2 files submission_metadata\.yml; name one export"):
+    with pytest.raises(BadInput, match=r"2 files named submission_metadata\.yml; give one Gradescope"):
         course.regrade()
 
 
 def test_a_renamed_export_of_gradescope_is_asked_for_by_name(course: Course) -> None:
     gradescope(course.source / "hw5", ["Ann"])
-    with pytest.raises(BadInput, match="is in the folder hw5; if that is Gradescope's export, name the folder"):
+    with pytest.raises(BadInput, match="is in the folder hw5; if that is Gradescope's export, give that folder"):
         course.regrade()
     course.regrade(course.source / "hw5")
     assert course.scores() == {"Ann": 100.0}
@@ -181,7 +181,7 @@ def test_folders_of_one_students_zip_are_not_students(course: Course) -> None:
     eve = course.source / "late"
     for name in ("ann", "bob"):
         hand(eve / name, WRONG)
-    with pytest.raises(BadInput, match="all of it lies in one folder, 'eve'; unpack it"):
+    with pytest.raises(BadInput, match="everything is in one folder, 'eve'; unpack it"):
         course.regrade(zipped(eve, "eve/"))
     course.regrade(zipped(eve, "late/"))
     assert set(course.scores()) == {"ann", "bob"}
@@ -202,7 +202,7 @@ def test_a_display_name_with_a_participants_number_is_not_that_participant(
     scores = course.scores()
     assert (scores.pop("Victim Vale"), scores.pop("Other")) == (100.0, 100.0)
     assert list(scores.values()) == [None]
-    assert "its name has the number of two participants" in course.said()
+    assert "its name has two participant numbers" in course.said()
     with course.book() as book:
         who = book.rows("SELECT student FROM identifier WHERE kind = 'moodle' AND value = '4711'")
         assert len(who) == 1
@@ -257,14 +257,14 @@ def test_namesakes_without_a_number_in_gradescope_are_two(course: Course) -> Non
         course.regrade()
         with course.book() as book:
             assert len(book.rows("SELECT * FROM student")) == 3
-    assert "2 in doubt by name, and graded separately: Kim Lee; Lee Kim" in course.said()
+    assert "2 ambiguous by name, graded separately: Kim Lee; Lee Kim" in course.said()
 
 
 def test_a_name_that_all_of_a_blind_export_have_is_said_once(course: Course) -> None:
     for n in (4711, 4712, 4713):
         hand(course.source / f"Participant_{n}_{SUFFIX}")
     course.regrade()
-    assert "1 in doubt by name, and graded separately: Participant\n" in course.said()
+    assert "1 ambiguous by name, graded separately: Participant\n" in course.said()
 
 
 def test_who_takes_the_name_of_someone_on_the_roster_is_said(course: Course, tmp_path: Path) -> None:
@@ -275,7 +275,7 @@ def test_who_takes_the_name_of_someone_on_the_roster_is_said(course: Course, tmp
     gradescope(course.source, ["Ann", "Ann"])
     course.said()
     course.regrade(roster=roster)
-    assert "1 in doubt by name, and graded separately: Ann" in course.said()
+    assert "1 ambiguous by name, graded separately: Ann" in course.said()
 
 
 def test_who_shares_only_one_of_two_numbers_is_someone_else(course: Course) -> None:
@@ -456,7 +456,7 @@ def test_figures_that_are_not_finite_are_drawn(course: Course, monkeypatch: pyte
     page = report_of(course, "eve", ".html")
     assert "not finite" in page
     assert page.count("<svg") == 3
-    assert "could not be drawn" not in (course.out / "index.html").read_text()
+    assert "could not be rendered" not in (course.out / "index.html").read_text()
     assert set(course.scores().values()) == {100.0}
 
 
@@ -464,12 +464,12 @@ def test_a_report_that_cannot_be_drawn_is_plain_and_the_others_are_written(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert graded(course, monkeypatch, UNREADABLE) == 0
-    assert "could not be drawn (TypeError)" in report_of(course, "eve", ".html")
-    assert "The points count all the same" in report_of(course, "eve", ".md")
+    assert "could not be rendered (TypeError)" in report_of(course, "eve", ".html")
+    assert "The points still count" in report_of(course, "eve", ".md")
     for name in ("ann", "bob"):
-        assert "could not be drawn" not in report_of(course, name, ".html")
+        assert "could not be rendered" not in report_of(course, name, ".html")
     index = (course.out / "index.html").read_text()
-    assert index.count("the report could not be drawn (TypeError)") == 1
+    assert index.count("the report could not be rendered (TypeError)") == 1
     assert set(course.scores().values()) == {100.0}
 
 
@@ -484,7 +484,7 @@ def test_a_report_that_is_damaged_on_the_disk_stops_nobody(course: Course, monke
         path.write_text("{")
         book.db.execute("DELETE FROM page")
         actions.pages(book)
-        assert "could not be drawn (BadInput)" in (course.out / "index.html").read_text()
+        assert "could not be rendered (BadInput)" in (course.out / "index.html").read_text()
         rubric = course_kit.ROWS.model_copy(update={"version": "other"})
         actions.settle(book, rescore(book, rubric, ""), False)
         assert "its stored report cannot be read; delete results/" in course.said()
@@ -506,4 +506,4 @@ def test_a_report_that_cannot_be_kept_is_one_students_trouble(course: Course, mo
     hand(course.source / "eve", "# lose attention.shape\n")
     course.regrade()
     assert course.scores() == {"ann": 100.0, "bob": 100.0, "eve": None}
-    assert "not graded: its report cannot be kept (UnicodeEncodeError)" in course.said()
+    assert "not graded: its report could not be saved (UnicodeEncodeError)" in course.said()

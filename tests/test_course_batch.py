@@ -156,7 +156,7 @@ def test_ctrl_c_keeps_what_is_graded_and_says_how_to_go_on(course: Course) -> No
 
     course.patch.setattr(batch, "_keep", keep)
     assert course.regrade() == 130
-    assert "2 of 5 are graded and kept; the same command goes on from there" in course.said()
+    assert "2 of 5 are graded and saved; repeat the command to continue" in course.said()
     course.patch.setattr(batch, "_keep", real)
     assert course.regrade() == 0
     assert len(course.graded) == 3
@@ -339,7 +339,7 @@ def test_a_gradebook_from_before_secrets_gets_one_and_says_so(course: Course) ->
     (course.out / "secret").unlink()
     course.said()
     assert course.regrade() == 0
-    assert "This gradebook had no secret yet" in course.said()
+    assert "This gradebook had no secret" in course.said()
     assert len(course.graded) == 1
     assert course.scores() == {"ada": 100.0}
 

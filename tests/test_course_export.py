@@ -133,7 +133,7 @@ def test_cells_that_a_spreadsheet_would_execute_are_defused(cell: str, safe: str
     [
         ("canvas", "Name,ID,Section,HW (1)\nx,1,A,3\n", "does not begin with Student"),
         ("canvas", "Student,ID,Section,HW\nx,1,A,3\n", "new assignment"),
-        ("canvas", "Student,ID,Section,HW (1)\nx,1,A,3\ny,1,A,4\n", "there twice"),
+        ("canvas", "Student,ID,Section,HW (1)\nx,1,A,3\ny,1,A,4\n", "appears twice"),
         ("canvas", "Student,ID,Section,HW (1)\nx,1,A,good\n", "not a score"),
         ("canvas", "Student,ID,Section,Final Score (1)\nx,1,A,3\n", "ignored"),
         ("canvas", "Student,ID,Section,HW (1)\n=x,1,A,3\n", "executed"),

@@ -70,10 +70,10 @@ def test_an_override_survives_a_regrade_of_changed_code(course: Course) -> None:
             "causality.nothing",
             1,
             "x",
-            r"neither a check .*; there are causality.full_model, causality.past, [a-z_., ]+$",
+            r"not a check, .*; choose from causality.full_model, causality.past, [a-z_., ]+$",
         ),
-        ("nothing", 1, "x", r"; there are attention\.\*, mlp\.\*, "),
-        ("causality.full_model", None, "x", "nothing to take back"),
+        ("nothing", 1, "x", r"; choose from attention\.\*, mlp\.\*, "),
+        ("causality.full_model", None, "x", "nothing to remove"),
         ("total", 101, "x", "from 0 to 100"),
     ],
 )

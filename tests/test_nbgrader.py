@@ -228,8 +228,8 @@ def test_nbgraders_score_is_the_graders_and_none_is_lost(graded: NbgraderCourse)
     assert (dead["check-mlp"], dead["check-attention"], dead["check-paper"]) == (0, 14, 5)
     assert "There was an error processing assignment 'step-05' for student 'nobody'" in graded.said
     assert graded.said.count("for student '") == 1
-    assert graded.said.count("copier: cell check-mlp was copied or its metadata edited; put right") == 1
-    assert {line.split()[3] for line in graded.said.splitlines() if "put right" in line} == {
+    assert graded.said.count("copier: cell check-mlp was copied or its metadata edited; restored") == 1
+    assert {line.split()[3] for line in graded.said.splitlines() if "; restored" in line} == {
         *("copier:", "flipper:", "forger:")
     }
 

@@ -1,1 +1,1 @@
-"""Many submissions: exports, batches, the gradebook, overrides, comparison, pages and sheets. Reads reports only."""
+"""Grade a course: exports, batches, the gradebook, overrides, comparison, pages and sheets. Reads only reports."""

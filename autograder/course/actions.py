@@ -1,4 +1,4 @@
-"""What the commands do, with what they say: progress, results in a few lines, the pages in the end."""
+"""Run the course commands and print their output: progress, a summary, then the pages."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ SHOWN = 20  # names in a line on the terminal; the page has all
 
 
 class Rate(ProgressColumn):
-    """Submissions a minute."""
+    """A column for submissions per minute."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed * 60:.0f}/min" if task.speed else "", style="dim")
 
 
 def say(line: str) -> None:
-    """A line on standard output, in which a name is only a name, also where the terminal lacks its letters."""
+    """Print a line; names are never read as markup, and letters the terminal lacks are replaced."""
     encoding = sys.stdout.encoding or "utf-8"
     shown = line.encode(encoding, "replace").decode(encoding)
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(shown)
 
 
 def tell(what: str, names: Sequence[str]) -> None:
-    """Who is meant, if anyone is."""
+    """Print ``what`` applies to the students ``names``, if there are any."""
     if names:
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         say(f"{len(names)} {what}: {'; '.join(names[:SHOWN])}{more}")
@@ -51,7 +51,7 @@ def tell(what: str, names: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def opened(folder: Path, anonymous: bool | None, create: bool = False) -> Iterator[Gradebook]:
-    """The gradebook in ``folder``; whether names are hidden is remembered there."""
+    """Open the gradebook in ``folder``, which remembers whether names are hidden."""
     with Gradebook(folder, create) as book:
         if anonymous is not None:
             book.setting("anonymous", "yes" if anonymous else "no")
@@ -60,13 +60,13 @@ def opened(folder: Path, anonymous: bool | None, create: bool = False) -> Iterat
 
 @contextlib.contextmanager
 def alone(book: Gradebook) -> Iterator[None]:
-    """No two commands change the runs of a folder at the same time; a killed one is no obstacle. Raises BadInput."""
+    """Lock the folder's runs against other commands; a killed command leaves no lock. Raises BadInput."""
     with (book.folder / ".lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise BadInput(f"{book.folder}: another command is at work there; wait for it to end") from None
-        for left in book.folder.glob("*/.autograder-*"):  # of a command that was killed while it wrote
+            raise BadInput(f"{book.folder}: another command is running there; wait for it to finish") from None
+        for left in book.folder.glob("*/.autograder-*"):  # left by a command killed while writing
             shutil.rmtree(left, ignore_errors=True)
         yield
 
@@ -86,12 +86,12 @@ def regrade(
     allow_lower: bool,
     accept: bool,
 ) -> int:
-    """Take in, grade what is missing, settle; the exit status."""
+    """Read the submissions, grade the missing ones, finish the run; return the exit status."""
     place = book.folder / SECRET
     if not place.exists() and book.row("SELECT 1 FROM run"):
         say(
-            "This gradebook had no secret yet, so its hidden inputs could be guessed. It gets one now, and every"
-            " submission is graded again."
+            "This gradebook had no secret, so its hidden inputs could be guessed. Creating one and grading every"
+            " submission again."
         )
     conditions = Conditions(rubric, secret.mix(secret.keep(place), seed), accept)
     key = batch.Key.of(conditions)
@@ -99,7 +99,7 @@ def regrade(
         book.students(people.roster(roster) if roster is not None else [], on_roster=True)
         items = intake.take(paths, book.folder / "submissions", book.students, assignment, every)
         run = batch.planned(book, key, items, people.line(", ".join(map(str, paths))), note)
-    tell("in doubt by name, and graded separately", book.namesakes(run))
+    tell("ambiguous by name, graded separately", book.namesakes(run))
     todo = batch.missing(book, key, run)
     total = len(book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != ''", run["id"]))
     if todo:
@@ -112,7 +112,7 @@ def regrade(
                 batch.work(book, key, run, pool, todo, done)
         except KeyboardInterrupt:
             left = len(batch.missing(book, key, run))
-            say(f"Interrupted: {total - left} of {total} are graded and kept; the same command goes on from there.")
+            say(f"Interrupted: {total - left} of {total} are graded and saved; repeat the command to continue.")
             return 130
     last = batch.unchanged(book, run)
     if last is not None and last["state"] == "current":
@@ -127,14 +127,14 @@ def regrade(
         run["id"],
     )
     if failed:
-        say(f"The grader itself failed at {len(failed)}, which have no grade; the same command tries them again.")
+        say(f"The grader itself failed for {len(failed)}, which have no grade; repeat the command to retry them.")
     return 3 if failed else 0
 
 
 def _pool(
     conditions: Conditions, scheduler: str | None, workers: int, folder: Path
 ) -> contextlib.AbstractContextManager[batch.Pool]:
-    """Where to grade: on this machine, out of reach of the results in ``folder``, or on a cluster."""
+    """Return the pool: a cluster, or this machine with the results in ``folder`` out of reach."""
     if scheduler is None:
         return local(conditions, workers, [folder])
     from autograder.course.remote import cluster
@@ -144,7 +144,7 @@ def _pool(
 
 @contextlib.contextmanager
 def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar with count, rate and time left on standard error."""
+    """Show a bar with count, rate and remaining time on standard error."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -152,7 +152,7 @@ def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         Rate(),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
-    # No thread that refreshes it: graders are forked from this process, also later, when one was lost.
+    # No refresh thread, since graders are forked from this process at any time.
     with Progress(*columns, console=Console(stderr=True), speed_estimate_period=300, auto_refresh=False) as progress:
         task = progress.add_task(what, total=total)
         progress.refresh()
@@ -165,19 +165,19 @@ def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 def settle(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> None:
-    """End a run: hold it back where exported scores would fall, else write the pages. Raises BadInput."""
+    """Finish a run: hold it back if exported scores would drop, else write the pages. Raises BadInput."""
     fallen = batch.finish(book, run, allow_lower)
     if fallen:
-        tell("exported scores would fall", [f"{alias} from {old:g} to {new:g}" for alias, old, new in fallen])
+        tell("exported scores would drop", [f"{alias} from {old:g} to {new:g}" for alias, old, new in fallen])
         raise BadInput(
-            f"run {run['id']} is kept, but its scores do not count yet: the same command with --allow-lower lets them,"
-            f" `compare --out {book.folder}` says what changed"
+            f"run {run['id']} is saved, but its scores do not count yet: add --allow-lower to accept them;"
+            f" `compare --out {book.folder}` shows what changed"
         )
     pages(book)
 
 
 def pages(book: Gradebook) -> None:
-    """Write the reports and the page for the course, and say in a line how it stands."""
+    """Write the reports and the course page, and print a one-line summary."""
     from autograder.course.pages import write
 
     run = book.current()
@@ -194,7 +194,7 @@ def compare(book: Gradebook, old: int | None, new: int | None) -> None:
     """Print what changed."""
     runs = book.rows("SELECT * FROM run WHERE state != 'open' ORDER BY id DESC LIMIT 2")
     if old is None and len(runs) < 2:
-        raise BadInput(f"{book.folder}: only {len(runs)} finished run, so there is nothing to compare it with")
+        raise BadInput(f"{book.folder}: two finished runs are needed to compare, found {len(runs)}")
     first, second = (book.run(old) if old is not None else runs[1], book.run(new) if new is not None else runs[0])
     say(f"Run {first['id']} ({_about(first)}) and run {second['id']} ({_about(second)}).")
     causes: Counter[str] = Counter()
@@ -207,7 +207,7 @@ def compare(book: Gradebook, old: int | None, new: int | None) -> None:
         say(f"\n{name}: {_score(one.before)} -> {_score(one.after)}")
         for change in one.changes:
             say(f"  {change.check or change.title}: {change.before} -> {change.after}  [{' or '.join(change.causes)}]")
-            if change.message and change.causes != ("rubric",):  # then nothing else was found than before
+            if change.message and change.causes != ("rubric",):  # a changed rubric changes no message
                 say(f"    {change.message}")
     listed = ", ".join(f"{cause} {count}" for cause, count in causes.most_common())
     say(f"\n{changed} students changed ({listed}), {moved} of them their score." if changed else "\nNothing changed.")
@@ -223,16 +223,16 @@ def _score(score: float | None) -> str:
 
 
 def standing(book: Gradebook, student: sqlite3.Row) -> Standing:
-    """How a student stands in the run that counts. Raises BadInput."""
+    """Return a student's result in the run that counts. Raises BadInput."""
     run = book.current()
     found: Iterable[Standing] = standings(book, run) if run is not None else ()
     for one in found:
         if one.student["id"] == student["id"]:
             return one
-    raise BadInput(f"{student['alias']}: not in the last run; `regrade` first")
+    raise BadInput(f"{student['alias']}: not in the last run; run `regrade` first")
 
 
 def spelled(one: Standing) -> str:
-    """Score, and written answers where there are any."""
+    """Return the score, and the points for written answers if there are any."""
     written = f", {one.written:g} for written answers" if one.written is not None else ""
     return f"{_score(one.score)}{written}"

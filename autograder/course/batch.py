@@ -1,7 +1,7 @@
-"""A run over many submissions: what is missing or has changed is graded, each result kept as soon as it is there.
+"""Grade many submissions in a run: only missing or changed ones, each result saved at once.
 
-A result is a file, written whole, and its verdicts are rows of the gradebook. A run that was ended in any way is taken
-up again by the same command: what has its result is not graded again.
+A result is a file, written atomically, and its verdicts are rows of the gradebook. Repeating the command resumes an
+interrupted run: finished submissions are not graded again.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from autograder.files import BadInput, write_whole
 from autograder.report import Report
 from autograder.sandbox.wire import clean
 
-TRIES = 3  # for a submission whose grading ends in the loss of a process
+TRIES = 3  # for a submission whose grading kills a process
 
 
 class Pool(Protocol):
-    """Where submissions are graded."""
+    """A pool that grades submissions."""
 
     chunk: int
-    shared: bool  # a loss takes with it whatever is under way
+    shared: bool  # losing a process loses all running tasks
 
     @property
     def ahead(self) -> int:
-        """How many tasks to have under way."""
+        """Return how many tasks to keep running."""
 
     def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
         """Grade these sources."""
@@ -46,7 +46,7 @@ class Pool(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """With a submission's hash: what decides a report."""
+    """The facts that, with a submission's hash, determine a report."""
 
     grader: str
     rubric: str
@@ -57,18 +57,18 @@ class Key:
         return cls(suite.grader_version(), conditions.rubric.version, secret.identify(conditions.secret))
 
     def document(self, sha256: str) -> str:
-        """The file name of the report on these sources."""
+        """Return the file name of the report on these sources."""
         return f"{sha256}.{self.grader.rpartition('+')[2]}.{self.rubric}.{self.seed}.json"
 
 
 def planned(book: Gradebook, key: Key, items: Iterable[Item], source: str, note: str) -> sqlite3.Row:
-    """The open run over these ``items``: one that was ended early and is the same, or a new one."""
+    """Return the open run over these ``items``: an interrupted one with the same key, or a new one."""
     wanted = [
         (item.student, item.attempt, item.latest, item.submitted, item.partners, item.sha256, item.trouble)
         for item in items
     ]
     if not wanted:
-        raise BadInput(f"{source}: no submission in it; name the folder or archive that holds them")
+        raise BadInput(f"{source}: no submission in it; give the folder or archive that contains them")
     left = book.row("SELECT * FROM run WHERE state = 'open' ORDER BY id DESC LIMIT 1")
     if left is not None and (left["grader"], left["rubric"], left["seed"]) == (key.grader, key.rubric, key.seed):
         run = int(left["id"])
@@ -81,7 +81,7 @@ def planned(book: Gradebook, key: Key, items: Iterable[Item], source: str, note:
         )
         assert cursor.lastrowid is not None
         run = cursor.lastrowid
-    # An ended run of other conditions is not taken up: what it graded stays stored, what it planned does not count.
+    # An interrupted run under other conditions is not resumed: its reports stay stored, its plan is dropped.
     book.db.execute("DELETE FROM entry WHERE run IN (SELECT id FROM run WHERE state = 'open')")
     book.db.execute("DELETE FROM run WHERE state = 'open' AND id != ?", (run,))
     book.db.executemany(
@@ -95,14 +95,14 @@ def planned(book: Gradebook, key: Key, items: Iterable[Item], source: str, note:
 
 
 def missing(book: Gradebook, key: Key, run: sqlite3.Row) -> list[str]:
-    """The hashes without a report, after taking in results that were written but not entered."""
+    """Return the hashes without a report, after entering results that exist only as files."""
     todo = []
     for row in book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != '' ORDER BY sha256", run["id"]):
         sha256 = row["sha256"]
         found = book.stored(sha256, key.grader, key.rubric, key.seed)
         path = book.folder / "results" / key.document(sha256)
         if found is None and path.is_file():
-            with contextlib.suppress(ValueError), book.all_or_nothing():  # what is no report is graded anew
+            with contextlib.suppress(ValueError), book.all_or_nothing():  # an invalid report is graded again
                 book.keep(Report.model_validate_json(path.read_bytes()), path.name)
             found = book.stored(sha256, key.grader, key.rubric, key.seed)
         if found is not None and found["gradable"] and path.is_file():
@@ -114,13 +114,13 @@ def missing(book: Gradebook, key: Key, run: sqlite3.Row) -> list[str]:
 
 
 def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str], done: Callable[[int], None]) -> None:
-    """Have ``todo`` graded. ``done`` is told how many more have their result."""
+    """Grade ``todo``; call ``done`` with the number of newly finished submissions."""
     store = book.folder / "submissions"
     left = [
         [(sha, intake.stored(store, sha)) for sha in todo[i : i + pool.chunk]] for i in range(0, len(todo), pool.chunk)
     ]
     left.reverse()
-    suspects: list[list[tuple[str, Path]]] = []  # under way when a process was lost; each is graded again alone
+    suspects: list[list[tuple[str, Path]]] = []  # running when a process was lost; each is graded again alone
     running: dict[Future[list[Graded]], list[tuple[str, Path]]] = {}
     tries: Counter[str] = Counter()
     alone = False
@@ -133,7 +133,7 @@ def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str
             chunk = queue.pop()
             try:
                 running[pool.submit(chunk)] = chunk
-            except Exception as error:  # a process was lost since the last answer
+            except Exception as error:  # a process was lost since the last result
                 lost = error
                 again.append(chunk)
         ended, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -141,7 +141,7 @@ def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str
             chunk = running.pop(future)
             try:
                 answers = future.result()
-            except Exception as error:  # whatever it is, it is the grader's fault, and the others go on
+            except Exception as error:  # always the grader's fault; the others continue
                 lost = error
                 again.append(chunk)
                 continue
@@ -155,7 +155,7 @@ def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str
             running.clear()
         pool.renew()
         for chunk in again:
-            if len(chunk) == 1:  # with others under way, the loss may be the fault of any of them
+            if len(chunk) == 1:  # in a larger chunk any of them may be at fault
                 tries[chunk[0][0]] += 1
             for sha, path in chunk:
                 if tries[sha] < TRIES:
@@ -168,7 +168,7 @@ def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str
 
 
 def _keep(book: Gradebook, key: Key, run: sqlite3.Row, answer: Graded) -> None:
-    """One result, for good: the file first, then the rows that speak of it."""
+    """Save one result: first the file, then the rows that refer to it."""
     trouble, name = answer.trouble, key.document(answer.sha256)
     if answer.document:
         try:
@@ -176,8 +176,8 @@ def _keep(book: Gradebook, key: Key, run: sqlite3.Row, answer: Graded) -> None:
             write_whole(book.folder / "results" / name, answer.document)
             with book.all_or_nothing():
                 return _enter(book, run, answer.sha256, book.keep(report, name), "")
-        except (ValueError, ArithmeticError) as error:  # one report, whatever is in it, never stops the others
-            trouble = f"not graded: its report cannot be kept ({type(error).__name__})"
+        except (ValueError, ArithmeticError) as error:  # one bad report must not stop the others
+            trouble = f"not graded: its report could not be saved ({type(error).__name__})"
     with book.all_or_nothing():
         _enter(book, run, answer.sha256, None, clean(trouble))
 
@@ -192,9 +192,9 @@ def _enter(book: Gradebook, run: sqlite3.Row, sha256: str, report: int | None, t
 
 
 def finish(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> list[tuple[str, float, float]]:
-    """Make ``run`` the one that counts. Where exported scores would fall, it is held back, and they are returned.
+    """Make ``run`` the one that counts, or hold it back if exported scores would drop, and return those.
 
-    Each as (alias, exported score, score now).
+    Each as (alias, exported score, new score).
     """
     from autograder.course.scores import standings
 
@@ -203,19 +203,19 @@ def finish(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> list[tuple[s
         before = book.row(
             "SELECT score FROM exported WHERE student = ? ORDER BY export DESC LIMIT 1", standing.student["id"]
         )
-        # No grade at all is no lower grade: it is never exported.
+        # A missing grade is never exported, so it cannot lower a score.
         if before is not None and standing.score is not None and standing.score < before["score"]:
             fallen.append((str(standing.student["alias"]), float(before["score"]), standing.score))
     state = "held" if fallen and not allow_lower else "current"
     with book.all_or_nothing():
         book.db.execute("UPDATE run SET state = ?, finished = ? WHERE id = ?", (state, now(), run["id"]))
         if fallen and allow_lower:
-            book.event(f"run {run['id']}: {len(fallen)} exported scores fell, allowed with --allow-lower")
+            book.event(f"run {run['id']}: {len(fallen)} exported scores dropped, allowed with --allow-lower")
     return fallen if state == "held" else []
 
 
 def unchanged(book: Gradebook, run: sqlite3.Row) -> sqlite3.Row | None:
-    """The last run that is over, where ``run`` says exactly the same as it."""
+    """Return the last finished run if ``run`` has exactly the same entries, else None."""
     last = book.row("SELECT * FROM run WHERE state != 'open' AND id < ? ORDER BY id DESC LIMIT 1", run["id"])
     if last is None:
         return None
@@ -227,7 +227,7 @@ def unchanged(book: Gradebook, run: sqlite3.Row) -> sqlite3.Row | None:
 
 
 def dropped(book: Gradebook, run: sqlite3.Row) -> None:
-    """Forget a run that says nothing new."""
+    """Delete a run that adds nothing new."""
     with book.all_or_nothing():
         book.db.execute("DELETE FROM entry WHERE run = ?", (run["id"],))
         book.db.execute("DELETE FROM run WHERE id = ?", (run["id"],))

@@ -1,4 +1,4 @@
-"""What changed between two runs, per student and check, and what caused it."""
+"""Compare two runs: changes per student and check, with their causes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.report import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One check that came out differently. ``causes`` are those of which it can be; more than one where it is open."""
+    """One check with a different outcome. ``causes`` are the possible causes, more than one if it is unclear."""
 
     check: str
     title: str
@@ -38,7 +38,7 @@ class Changed:
 
 
 def compare(book: Gradebook, old: sqlite3.Row, new: sqlite3.Row) -> Iterator[Changed]:
-    """The students who differ between two runs. Overrides count as they were when the later run was made, or now."""
+    """Yield the students who differ between two runs, with overrides as of the later run, or as of now."""
     current = book.current()
     later = None if current is not None and current["id"] == new["id"] else new["finished"]
     before = {one.student["id"]: one for one in standings(book, old, old["finished"])}
@@ -48,7 +48,7 @@ def compare(book: Gradebook, old: sqlite3.Row, new: sqlite3.Row) -> Iterator[Cha
         if changes:
             yield Changed(after.student, was.score if was else None, after.score, changes)
     for gone in before.values():
-        change = Change("", "submission", "handed in", "no longer there", ("code",))
+        change = Change("", "submission", "handed in", "removed", ("code",))
         yield Changed(gone.student, gone.score, None, (change,))
 
 
@@ -56,30 +56,28 @@ def _changes(
     book: Gradebook, was: Standing | None, now: Standing, old: sqlite3.Row, new: sqlite3.Row
 ) -> Iterator[Change]:
     if was is None:
-        yield Change(
-            "", "submission", "not there", "handed in" if now.entry is not None else "on the roster", ("code",)
-        )
+        yield Change("", "submission", "absent", "handed in" if now.entry is not None else "on the roster", ("code",))
         return
     causes = tuple(_conditions(book, was, now, old, new))
     for what in dict.fromkeys([*was.by_hand, *now.by_hand]):
         one, other = was.by_hand.get(what), now.by_hand.get(what)
         if (one and one.points) != (other and other.points) and what not in {v.id for v in now.verdicts}:
-            title = "total, set by hand" if what == TOTAL else f"{what}, marked by hand"
-            reason = other.reason if other else "taken back"
+            title = "total, set manually" if what == TOTAL else f"{what}, marked manually"
+            reason = other.reason if other else "override removed"
             points = [f"{x.points:g}" if x else "-" for x in (one, other)]
             yield Change(what, title, points[0], points[1], ("override",), reason)
     earlier = {check.id: check for check in was.verdicts}
     for check in now.verdicts:
         before = earlier.pop(check.id, None)
         if before is None and was.verdicts:
-            yield Change(check.id, check.title, "no such check", _points(check), ("rubric",))
+            yield Change(check.id, check.title, "not in the rubric", _points(check), ("rubric",))
         elif before is None:
             yield Change(check.id, check.title, was.trouble, _points(check), causes or ("grader",), check.message)
         elif (before.status, before.score, before.max_score) != (check.status, check.score, check.max_score):
             yield _change(before, check, was, now, causes)
     for check in earlier.values():
         if now.verdicts:
-            yield Change(check.id, check.title, _points(check), "no such check", ("rubric",))
+            yield Change(check.id, check.title, _points(check), "not in the rubric", ("rubric",))
     if was.verdicts and not now.verdicts:
         yield Change("", "submission", "graded", now.trouble, causes or ("grader",))
     elif not was.verdicts and not now.verdicts and was.trouble != now.trouble:
@@ -91,19 +89,19 @@ def _change(before: Verdict, check: Verdict, was: Standing, now: Standing, cause
     one, other = was.by_hand.get(check.id), now.by_hand.get(check.id)
     if one != other:
         found: tuple[str, ...] = ("override",)
-        message = other.reason if other else f"taken back: {check.message}"
+        message = other.reason if other else f"override removed: {check.message}"
     elif before.status == check.status:
-        found = ("rubric",)  # the same outcome, worth something else
+        found = ("rubric",)  # same outcome, different points
     else:
-        # What a check found does not depend on the rubric.
-        found = tuple(cause for cause in causes if cause != "rubric") or ("not known: run it again",)
+        # The outcome of a check does not depend on the rubric.
+        found = tuple(cause for cause in causes if cause != "rubric") or ("unknown: run it again",)
         if before.max_score != check.max_score:
             found = (*found, "rubric")
     return Change(check.id, check.title, _points(before), _points(check), found, message)
 
 
 def _conditions(book: Gradebook, was: Standing, now: Standing, old: sqlite3.Row, new: sqlite3.Row) -> Iterator[str]:
-    """What is different between the two gradings."""
+    """Yield the conditions that differ between the two gradings."""
     if (was.entry and was.entry["sha256"]) != (now.entry and now.entry["sha256"]):
         yield "code"
     if old["grader"] != new["grader"]:

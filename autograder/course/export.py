@@ -1,4 +1,4 @@
-"""Scores into the files that learning platforms import. A sheet is filled, never invented; no grade stays no grade."""
+"""Export scores for learning platforms: existing sheets are filled, and missing grades stay blank."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from autograder.course.sheets import Sheet
 from autograder.files import BadInput, write_whole
 
 FORMATS = ("csv", "canvas", "moodle", "nbgrader")
-NUMBERED = re.compile(r".+ \(\d+\)")  # how Canvas names the column of an assignment
+NUMBERED = re.compile(r".+ \(\d+\)")  # an assignment's column in Canvas
 
 
 @dataclass(slots=True)
 class Filled:
-    """A sheet with scores, who of it has none, and who of the gradebook is not in it."""
+    """A sheet with scores, its students without one, and students of the gradebook that it does not list."""
 
     sheet: Sheet
     scores: dict[int, float] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Filled:
 
 
 def plain(found: list[Standing], anonymous: bool) -> Filled:
-    """One row per student: who, score, points by criterion, written answers, why there is none."""
+    """Return one row per student: name, score, points by criterion, written answers, reason for a missing grade."""
     criteria = list(dict.fromkeys(v.criterion for one in found for v in one.verdicts if v.criterion not in one.extra))
     header = ["student", "name", "score", "max_score", "bonus", "written", *criteria, "no_grade_because", "set_by_hand"]
     filled = Filled(Sheet(header, []))
@@ -45,10 +45,10 @@ def plain(found: list[Standing], anonymous: bool) -> Filled:
 
 
 def canvas(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | None, scale: bool) -> Filled:
-    """A downloaded Canvas gradebook with one assignment's column filled; other assignments are left out."""
+    """Fill one assignment's column of a downloaded Canvas gradebook; drop the other assignments."""
     header = sheet.header
     if len(header) < 4 or "Student" not in header[0] or "ID" not in header[1] or "Section" not in header:
-        raise BadInput("--sheet: no Canvas gradebook (Student, ID, ..., Section, assignments); export it from Grades")
+        raise BadInput("--sheet: not a Canvas gradebook (Student, ID, ..., Section, assignment); export it from Grades")
     section = header.index("Section")
     choices = [name for name in header[section + 1 :] if NUMBERED.fullmatch(name)]
     name = _chosen(column, choices, header)
@@ -71,7 +71,7 @@ def canvas(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | N
 
 
 def moodle(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | None, scale: bool) -> Filled:
-    """The grading worksheet of a Moodle assignment, filled."""
+    """Fill the grading worksheet of a Moodle assignment."""
     header = sheet.header
     absent = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name not in header]
     if absent:
@@ -93,14 +93,14 @@ def moodle(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | N
 
 def _chosen(column: str | None, choices: list[str], header: list[str]) -> str:
     if column is not None and column not in header:
-        raise BadInput(f"--column {column}: not in the sheet; there are {', '.join(choices)}")
+        raise BadInput(f"--column {column}: not in the sheet; choose from {', '.join(choices)}")
     if column is None and len(choices) != 1:
-        raise BadInput(f"--column: which assignment? There are {', '.join(choices) or 'none'}")
+        raise BadInput(f"--column: choose an assignment: {', '.join(choices) or 'none found'}")
     return column if column is not None else choices[0]
 
 
 def _factor(possible: str, found: list[Standing], scale: bool) -> float:
-    """By what scores are multiplied so that full marks are what the platform takes for them. Raises BadInput."""
+    """Return the factor that scales full marks to the platform's maximum. Raises BadInput."""
     try:
         points = float(possible.strip().replace(",", "."))
     except ValueError:
@@ -109,14 +109,14 @@ def _factor(possible: str, found: list[Standing], scale: bool) -> float:
     if not most or points == most:
         return 1.0
     if not scale:
-        raise BadInput(f"the sheet gives {points:g} points, the rubric {most:g}; change one, or --scale the scores")
+        raise BadInput(f"the sheet has {points:g} points, the rubric {most:g}; change one, or use --scale")
     return points / most
 
 
 def _known(
     book: Gradebook, rows: list[list[str]], header: list[str]
 ) -> Iterator[tuple[list[str], people.Person | None, int | None]]:
-    """Each row of a sheet with the person that it is about and the student that this is, if there is one."""
+    """Yield each row of a sheet with its person and the matching student, if any."""
     listed = [people.listed(row[: len(header)], header) for row in rows]
     matched = iter(book.matched([who for who in listed if who is not None]))
     for row, who in zip(rows, listed, strict=True):
@@ -124,7 +124,7 @@ def _known(
 
 
 def _score(filled: Filled, mine: dict[int, Standing], who: people.Person, number: int | None, factor: float) -> str:
-    """The score of student ``number``, who then is no stranger to the sheet."""
+    """Return the score of student ``number`` and mark the student as listed in the sheet."""
     one = mine.pop(number, None) if number is not None else None
     if one is None:
         filled.without.append(f"{who.shown} (not handed in)")
@@ -134,7 +134,7 @@ def _score(filled: Filled, mine: dict[int, Standing], who: people.Person, number
 
 
 def count(filled: Filled, one: Standing, name: str) -> None:
-    """Note the score of a student, or that there is none."""
+    """Record the score of a student, or its absence."""
     if one.score is None:
         filled.without.append(f"{name} ({one.trouble})")
     else:
@@ -150,13 +150,13 @@ def export(
     scale: bool = False,
     anonymous: bool = False,
 ) -> Filled:
-    """Write the scores that count into ``target`` and keep a record of it. Raises BadInput."""
+    """Write the scores that count to ``target`` and record the export. Raises BadInput."""
     run = book.current()
     if run is None:
-        raise BadInput(f"{book.folder}: no finished run yet; `regrade` first")
+        raise BadInput(f"{book.folder}: no finished run yet; run `regrade` first")
     found = list(standings(book, run))
     if form in ("canvas", "moodle") and sheet is None:
-        raise BadInput(f"{form}: --sheet is missing; download the gradebook there, it is filled and not invented")
+        raise BadInput(f"{form}: --sheet is missing; download the gradebook from there, the scores are filled in")
     if form == "nbgrader":
         from autograder.course import nbgrader
 
@@ -171,8 +171,8 @@ def export(
         text = filled.sheet.text()
         problems = validate.CHECKS[form](sheets.parse(text, str(target)))
         if problems:
-            raise BadInput(f"{target}: {form} would not take it: {problems[0]}")
-        # Spreadsheets take a file without the mark for one in another encoding.
+            raise BadInput(f"{target}: {form} would reject it: {problems[0]}")
+        # Without a BOM, spreadsheets assume another encoding.
         write_whole(target, ("\ufeff" if form == "csv" else "") + text)
     with book.all_or_nothing():
         cursor = book.db.execute(

@@ -1,7 +1,7 @@
-"""What platforms let one download, sorted by student: a list of Handed, in whichever layout the export has.
+"""Sort a platform's export by student into a list of Handed, whatever its layout.
 
-The layout is decided by what no student can name: folders that a platform or the course staff named, or the names of
-most of the others.
+The layout is inferred from names that no single student controls: folders named by a platform or the course staff, or
+most of the names.
 """
 
 from __future__ import annotations
@@ -17,42 +17,40 @@ from autograder.course.tree import Entry, Unreadable, entries, unwrapped
 from autograder.files import BadInput
 
 METADATA = "submission_metadata.yml"
-MAX_METADATA = 64 << 20  # bytes: Gradescope repeats every result in it
+MAX_METADATA = 64 << 20  # bytes, since Gradescope repeats every result in it
 CANVAS = re.compile(r"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)", re.DOTALL)
 MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_?(?P<file>.*)", re.DOTALL)
-NUMBERED = re.compile(r"(?=_\d+_assignsubmission_)")  # once in a name, unless a student has put it there
-GRADESCOPE = re.compile(r"assignment_\d+_export( ?\(\d+\)| \d+)?")  # its folder, also unpacked a second time
+NUMBERED = re.compile(r"(?=_\d+_assignsubmission_)")  # once in a name, unless a student added another
+GRADESCOPE = re.compile(r"assignment_\d+_export( ?\(\d+\)| \d+)?")  # its folder, possibly unpacked twice
 CONFIG = "nbgrader_config.py"
 NBGRADER = {CONFIG, "source", "release", "autograded", "feedback", "secret"}  # beside submitted/
-AGAIN = re.compile(r"-\d+(?=\.\w+$)")  # Canvas counts uploads of the same name: gpt-1.py
+AGAIN = re.compile(r"-\d+(?=\.\w+$)")  # Canvas numbers repeated uploads: gpt-1.py
 ATTEMPT = re.compile(r"(?:attempt|try|version|v|submission)?[-_ ]?(\d+)|\d{4}-\d\d-\d\d.*", re.IGNORECASE)
-ASIDE = {".csv", ".yml", ".yaml", ".md", ".sqlite", ".db", ".html", ".log"}  # beside the submissions, never one
+ASIDE = {".csv", ".yml", ".yaml", ".md", ".sqlite", ".db", ".html", ".log"}  # never a submission
 CODE = {".py", ".ipynb", ".zip"}
 
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """One submission of an export. A group has several people, an attempt is ordered by ``order``."""
+    """One submission of an export. A group has several people; ``order`` sorts attempts."""
 
     people: tuple[Person, ...]
     files: tuple[Entry, ...]
     order: str = ""
     submitted: str = ""
-    alone: bool = False  # a single file under any name is the gpt.py, since the platform chose the name
-    trouble: str = ""  # why it cannot be graded, whatever is in it
+    alone: bool = False  # a single file of any name is gpt.py, since the platform chose the name
+    trouble: str = ""  # the reason it cannot be graded
 
 
 def read(path: Path, assignment: str | None = None) -> tuple[str, list[Handed]]:
-    """The layout of the export at ``path`` and its submissions. Raises BadInput."""
+    """Return the layout of the export at ``path`` and its submissions. Raises BadInput."""
     if path.suffix.lower() in (".py", ".ipynb"):
-        raise BadInput(f"{path}: a single file; `grade` grades it, this command takes a folder or an archive of many")
+        raise BadInput(f"{path}: a single file; use `grade` for it, or give a folder or archive of submissions")
     found = entries(path)
     if not found:
-        raise BadInput(f"{path}: nothing in it; name the folder or archive that holds the submissions")
+        raise BadInput(f"{path}: nothing in it; give the folder or archive that contains the submissions")
     if any(len(entry.parts) == 1 and entry.name.lower() == "gpt.py" for entry in found):
-        raise BadInput(
-            f"{path}: one submission; `grade` grades it, this command takes the folder that holds all of them"
-        )
+        raise BadInput(f"{path}: a single submission; use `grade` for it, or give the folder that contains all of them")
     if metadata := _metadata(path, found):
         return "gradescope", _gradescope(path, found, metadata)
     platform = _platform(found)
@@ -65,15 +63,15 @@ def read(path: Path, assignment: str | None = None) -> tuple[str, list[Handed]]:
         return platform, {"moodle": _moodle, "canvas": _canvas}[platform](found)
     if {entry.parts[0] for entry in found} == {found[0].parts[0]} and any(e.parts[1:] == (METADATA,) for e in found):
         top = line(found[0].parts[0])
-        raise BadInput(f"{path}: {METADATA} is in the folder {top}; if that is Gradescope's export, name the folder")
+        raise BadInput(f"{path}: {METADATA} is in the folder {top}; if that is Gradescope's export, give that folder")
     return "folder", _folder(found)
 
 
 def _platform(found: list[Entry]) -> str:
-    """The platform that most names are of, or nothing."""
+    """Return the platform whose pattern most names match, or ""."""
     tops = {entry.parts[0] for entry in found}
     moodle, canvas = ({top for top in tops if pattern.fullmatch(top)} for pattern in (MOODLE, CANVAS))
-    tops -= moodle & canvas  # no platform writes such a name; it has a student's words in it
+    tops -= moodle & canvas  # no platform writes such a name; a student chose part of it
     for name, own in (("moodle", moodle), ("canvas", canvas)):
         if 2 * len(own & tops) > len(tops):
             return name
@@ -81,7 +79,7 @@ def _platform(found: list[Entry]) -> str:
 
 
 def _submitted(path: Path, found: list[Entry]) -> list[Entry]:
-    """The files in nbgrader's submitted/, if the export is that or a course folder of nbgrader."""
+    """Return the files in nbgrader's submitted/, if the export is that folder or an nbgrader course folder."""
     tops = {entry.parts[0] for entry in found if len(entry.parts) > 1 or entry.suffix not in ASIDE}
     inside = found if path.name == "submitted" else []
     if tops - NBGRADER == {"submitted"} or {"submitted", CONFIG} <= tops:
@@ -91,18 +89,18 @@ def _submitted(path: Path, found: list[Entry]) -> list[Entry]:
 
 
 def _metadata(path: Path, found: list[Entry]) -> Entry | None:
-    """Gradescope's list of submissions: at the top, or in the one folder that Gradescope names. Raises BadInput."""
+    """Return Gradescope's list of submissions, at the top or in the one folder Gradescope named. Raises BadInput."""
     listed = [entry for entry in found if entry.name == METADATA]
     at_top = [entry for entry in listed if len(entry.parts) == 1]
     below = [entry for entry in listed if len(entry.parts) == 2 and GRADESCOPE.fullmatch(entry.parts[0])]
     chosen = at_top or below
     if len(chosen) > 1:
-        raise BadInput(f"{path}: {len(chosen)} files {METADATA}; name one export of Gradescope at a time")
+        raise BadInput(f"{path}: {len(chosen)} files named {METADATA}; give one Gradescope export at a time")
     return chosen[0] if chosen else None
 
 
 def _grouped(found: list[Entry], depth: int = 1) -> dict[tuple[str, ...], list[Entry]]:
-    """Files by their first folders, which are taken off their names."""
+    """Group files by their first folders, which are removed from their names."""
     groups: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
     for entry in found:
         if len(entry.parts) > depth:
@@ -111,10 +109,10 @@ def _grouped(found: list[Entry], depth: int = 1) -> dict[tuple[str, ...], list[E
 
 
 def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Handed]:
-    """``submission_<id>/`` folders, and who each belongs to in a YAML file."""
+    """Read ``submission_<id>/`` folders, with their owners in a YAML file."""
     import yaml
 
-    # Plain scalars, lists and maps: no tag of the file makes an object.
+    # The base loader ignores tags, so the file cannot create objects.
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         facts = yaml.load(metadata.read(MAX_METADATA).decode("utf-8", "replace"), loader)
@@ -137,7 +135,7 @@ def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Handed]
         when, files = _text(entry, ":created_at"), tuple(groups.get(folder, []))
         trouble = ""
         if any(file.name == METADATA for file in files):
-            trouble = f"it holds a {METADATA}, which only Gradescope writes; ask for the code alone"
+            trouble = f"it contains a {METADATA}, which only Gradescope writes; ask for the code alone"
         who = tuple(people) or (person("", folder, label=folder),)
         handed.append(Handed(who, files, when or folder, when, trouble=trouble))
     return handed
@@ -154,7 +152,7 @@ def _text(facts: dict[Any, Any], key: str) -> str:
 
 
 def _canvas(found: list[Entry]) -> list[Handed]:
-    """Flat files: ``janedoe_LATE_<user>_<submission>_gpt-1.py``."""
+    """Read flat files: ``janedoe_LATE_<user>_<submission>_gpt-1.py``."""
     groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     strangers = []
     for entry in found:
@@ -171,7 +169,7 @@ def _canvas(found: list[Entry]) -> list[Handed]:
 
 
 def _moodle(found: list[Entry]) -> list[Handed]:
-    """Folders or flat files: ``Jane Doe_<participant>_assignsubmission_file_/gpt.py``."""
+    """Read folders or flat files: ``Jane Doe_<participant>_assignsubmission_file_/gpt.py``."""
     groups: dict[tuple[str, str, bool], list[Entry]] = {}
     strangers = []
     for entry in found:
@@ -180,13 +178,13 @@ def _moodle(found: list[Entry]) -> list[Handed]:
             strangers.append(entry)
             continue
         twice = len(NUMBERED.findall(entry.parts[0])) > 1
-        sure = not twice or (len(entry.parts) > 1 and not match["file"])  # Moodle writes the end of a folder's name
+        sure = not twice or (len(entry.parts) > 1 and not match["file"])  # Moodle writes the end of a folder name
         place = match["name"] if sure else entry.parts[0]
         files = groups.setdefault((place, match["id"] if sure else "", twice), [])
-        if match["plugin"] == "file":  # others are texts typed into a form
+        if match["plugin"] == "file":  # others are text typed into a form
             parts = entry.parts[1:] if len(entry.parts) > 1 else (match["file"] or entry.name,)
             files.append(Entry(parts, entry.read, entry.link))
-    trouble = "its name has the number of two participants; give it the name that Moodle's list of participants says"
+    trouble = "its name has two participant numbers; rename it to match Moodle's list of participants"
     handed = [
         Handed(
             (person(name, "" if number else name, moodle=number),),
@@ -200,13 +198,13 @@ def _moodle(found: list[Entry]) -> list[Handed]:
 
 
 def _nbgrader(path: Path, found: list[Entry], assignment: str | None) -> list[Handed]:
-    """``submitted/<student>/<assignment>/``, with the time in timestamp.txt."""
+    """Read ``submitted/<student>/<assignment>/``, with the time in timestamp.txt."""
     groups = _grouped(found, 2)
     names = sorted({name for _, name in groups})
     if assignment is None and len(names) > 1:
         raise BadInput(f"{path}: several assignments; choose one with --assignment: {', '.join(map(line, names))}")
     if assignment is not None and assignment not in names:
-        raise BadInput(f"{path}: no assignment {assignment}; there are {', '.join(map(line, names))}")
+        raise BadInput(f"{path}: no assignment {assignment}; choose from {', '.join(map(line, names))}")
     handed = []
     for (student, name), files in sorted(groups.items()):
         if assignment in (None, name):
@@ -223,7 +221,7 @@ def _nbgrader(path: Path, found: list[Entry], assignment: str | None) -> list[Ha
 
 
 def _folder(found: list[Entry]) -> list[Handed]:
-    """A folder, zip file or Python file per student; a student's folder may hold one folder per attempt."""
+    """Read a folder, zip file or Python file per student; a student's folder may contain one folder per attempt."""
     handed = []
     for entry in found:
         if len(entry.parts) == 1 and entry.suffix not in ASIDE:
@@ -242,5 +240,5 @@ def _folder(found: list[Entry]) -> list[Handed]:
 
 
 def _natural(name: str) -> str:
-    """``name`` with its numbers filled up, so that attempt 10 comes after attempt 9."""
+    """Return ``name`` with zero-padded numbers, so that attempt 10 sorts after attempt 9."""
     return re.sub(r"\d+", lambda number: number[0].zfill(12), name)

@@ -1,4 +1,4 @@
-"""A student's right to be forgotten, as far as this folder goes."""
+"""Delete a student's data from a gradebook folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autograder.course.gradebook import Gradebook
 
 
 def forget(book: Gradebook, student: sqlite3.Row) -> int:
-    """Delete all that is kept about ``student``; how many others handed in the same sources, which then stay."""
+    """Delete all data on ``student``; return how many others share the same sources, which then stay."""
     own, alias = student["id"], student["alias"]
     hashes = [row["sha256"] for row in book.rows("SELECT DISTINCT sha256 FROM entry WHERE student = ?", own)]
     shared = 0
@@ -24,14 +24,14 @@ def forget(book: Gradebook, student: sqlite3.Row) -> int:
             gone.append(sha256)
             documents += [row["document"] for row in book.rows("SELECT document FROM report WHERE sha256 = ?", sha256)]
             book.db.execute("DELETE FROM report WHERE sha256 = ?", (sha256,))
-        book.event("a student was forgotten")
+        book.event("a student was deleted")
     for path in [
         *(book.folder / "reports" / f"{alias}{suffix}" for suffix in (".html", ".md")),
         *(book.folder / "results" / name for name in documents),
         *(intake.stored(book.folder / "submissions", sha256) for sha256 in gone if sha256),
     ]:
         path.unlink(missing_ok=True)
-    # Nothing of it stays in free pages of the file, nor in its journal.
+    # Deleted rows would survive in free pages and in the journal.
     book.db.execute("VACUUM")
     book.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return shared

@@ -1,4 +1,4 @@
-"""The gradebook: one SQLite file that keeps every run, verdict, override and export, with when and why."""
+"""Store the gradebook: one SQLite file with every run, verdict, override and export, with time and reason."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from autograder.report import Report
 
 
 def now() -> str:
-    """The time, to the microsecond, in UTC."""
+    """Return the time in UTC, to the microsecond."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 class Gradebook:
-    """The file, and what is done to it. Use as a context manager."""
+    """The SQLite file and its operations. Use as a context manager."""
 
     def __init__(self, folder: Path, create: bool = False) -> None:
         self.folder = folder
         path = folder / "gradebook.sqlite"
         if not create and not path.is_file():
-            raise BadInput(f"{folder}: no gradebook.sqlite in it; `regrade PATH --out {folder}` makes one")
+            raise BadInput(f"{folder}: no gradebook.sqlite in it; create one with `regrade PATH --out {folder}`")
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # names and grades are nobody else's business
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # names and grades are private
             for name in ("results", "submissions", "reports"):
                 (folder / name).mkdir(exist_ok=True)
             self.db = sqlite3.connect(path, isolation_level=None)
@@ -45,9 +45,9 @@ class Gradebook:
                         self.db.execute(statement)
                     self.db.execute(f"PRAGMA user_version={VERSION}")
         except (OSError, sqlite3.Error) as error:
-            raise BadInput(f"{path}: {error}; name another folder with --out, or mend this one") from None
+            raise BadInput(f"{path}: {error}; choose another folder with --out, or repair this one") from None
         if (version := self.db.execute("PRAGMA user_version").fetchone()[0]) != VERSION:
-            raise BadInput(f"{path}: made by another release (layout {version}, here {VERSION}); use that one")
+            raise BadInput(f"{path}: created by another release (layout {version}, here {VERSION}); use that release")
 
     def __enter__(self) -> Gradebook:
         return self
@@ -57,7 +57,7 @@ class Gradebook:
 
     @contextlib.contextmanager
     def all_or_nothing(self) -> Iterator[None]:
-        """One transaction."""
+        """Run the body in one transaction."""
         self.db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -67,22 +67,22 @@ class Gradebook:
         self.db.execute("COMMIT")
 
     def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        """All rows of a query."""
+        """Return all rows of a query."""
         return self.db.execute(query, values).fetchall()
 
     def row(self, query: str, *values: Any) -> sqlite3.Row | None:
-        """The first row of a query."""
+        """Return the first row of a query, or None."""
         found: sqlite3.Row | None = self.db.execute(query, values).fetchone()
         return found
 
     # --- students ---------------------------------------------------------------------------------------------------
 
     def student(self, person: Person, on_roster: bool = False) -> int:
-        """The id of this person, who is known from now on by these identifiers too."""
+        """Return the id of this person, adding the identifiers to those already known."""
         return self.students([person], on_roster)[0]
 
     def students(self, people: Sequence[Person], on_roster: bool = False) -> list[int]:
-        """The ids of the people of one source, who are known from now on by these identifiers too."""
+        """Return the ids of the people of one source, adding their identifiers to those already known."""
         found = {person.key: own for person, own in zip(people, self.matched(people), strict=True)}
         for person in people:
             known = found[person.key]
@@ -91,7 +91,7 @@ class Gradebook:
                 insert = "INSERT INTO student (alias, name) VALUES (?, ?)"
                 known = found[person.key] = self.db.execute(insert, (alias, person.shown)).lastrowid
                 assert known is not None
-            elif person.name and on_roster:  # a roster writes names as people do
+            elif person.name and on_roster:  # a roster spells names properly
                 self.db.execute("UPDATE student SET name = ? WHERE id = ?", (person.name, known))
             self.db.execute("UPDATE student SET on_roster = max(on_roster, ?) WHERE id = ?", (on_roster, known))
             names = [("name", spelled(person.name))] if person.name else []
@@ -102,14 +102,14 @@ class Gradebook:
         return [own for person in people if (own := found[person.key]) is not None]
 
     def matched(self, people: Sequence[Person]) -> list[int | None]:
-        """Return the known student that each person of one source is, None for each who may be someone else.
+        """Match each person of one source to a known student, or to None if in doubt.
 
-        Two of them are never the same student unless their keys are equal; a student who could be either of two is
-        neither.
+        Two people match the same student only if their keys are equal; if two could be the same student, neither
+        matches.
         """
         wanted = {person.key: person for person in people}
         found: dict[tuple[tuple[str, str], ...], int] = {}
-        # What is known for sure comes first, so that nobody's name takes what a number says is another's.
+        # Certain matches come first, so that a name never overrides an identifier.
         for recognise in (self._same, self._identified, self._recognised):
             taken = set(found.values())
             claims: dict[int, list[Person]] = defaultdict(list)
@@ -120,20 +120,20 @@ class Gradebook:
         return [found.get(person.key) for person in people]
 
     def _same(self, person: Person) -> int | None:
-        """Return the student who has all of this key."""
+        """Return the only student with every identifier of this key."""
         known = [set(self._with("kind = ? AND value = ?", *one)) for one in person.key]
         common = set.intersection(*known)
         return common.pop() if len(common) == 1 else None
 
     def _identified(self, person: Person) -> int | None:
-        """Return the student who has a part of this key, if no other student has one."""
+        """Return the only student with any identifier of this key."""
         known = set[int]().union(*(self._with("kind = ? AND value = ?", *one) for one in person.key))
         return known.pop() if len(known) == 1 else None
 
     def _recognised(self, person: Person) -> int | None:
-        """Return the student whose folder or name fits; a name counts if one student has it and no number differs."""
+        """Return the student with this folder or name; a name must be unique and no number may differ."""
         if any(self._with("kind = ? AND value = ?", *one) for one in person.key):
-            return None  # a number of theirs is somebody's, and whose is not sure
+            return None  # one of their numbers is known, but its owner is unclear
         for kind, value in person.ids:
             found = self._with("value = ?" if kind == "label" else "value = ? AND kind = 'label'", value)
             if len(found) == 1:
@@ -161,7 +161,7 @@ class Gradebook:
         return list(dict.fromkeys(str(row["alias" if self.anonymous else "name"]) for row in rows))
 
     def named(self, text: str) -> sqlite3.Row:
-        """The student meant by ``text``: an alias, an identifier or a name. Raises BadInput."""
+        """Return the student identified by ``text``: an alias, an identifier or a name. Raises BadInput."""
         value = text.strip().casefold().removeprefix("participant ")
         rows = self.rows(
             "SELECT DISTINCT student.* FROM student LEFT JOIN identifier ON student = student.id"
@@ -172,19 +172,19 @@ class Gradebook:
             return rows[0]
         if rows:
             raise BadInput(f"{text}: {len(rows)} students; use one of {', '.join(row['alias'] for row in rows)}")
-        raise BadInput(f"{text}: no such student; use an e-mail address, a number, a name or an alias of the page")
+        raise BadInput(f"{text}: no such student; use an e-mail address, a number, a name or an alias from the page")
 
     # --- reports ----------------------------------------------------------------------------------------------------
 
     def stored(self, sha256: str, grader: str, rubric: str, seed: str) -> sqlite3.Row | None:
-        """The report on these sources under these conditions."""
+        """Return the report on these sources under these conditions, or None."""
         return self.row(
             "SELECT * FROM report WHERE sha256 = ? AND grader = ? AND rubric = ? AND seed = ?",
             *(sha256, grader, rubric, seed),
         )
 
     def keep(self, report: Report, document: str) -> int:
-        """The verdicts of ``report``, in place of earlier ones under the same conditions; its id."""
+        """Store the verdicts of ``report``, replacing earlier ones under the same conditions; return its id."""
         facts = report.provenance
         key = (report.submission.sha256, facts.grader, facts.rubric, facts.seed_id)
         environment = json.dumps([facts.torch, facts.python, facts.platform, sorted(facts.confinement)])
@@ -216,29 +216,29 @@ class Gradebook:
         return own
 
     def document(self, name: str) -> Report:
-        """The report in the file ``name`` of results/. Raises BadInput."""
+        """Return the report in the file ``name`` of results/. Raises BadInput."""
         path = self.folder / "results" / name
         try:
             return Report.model_validate_json(path.read_bytes())
         except (OSError, ValueError) as error:
-            raise BadInput(f"{path}: {str(error).splitlines()[0]}; `regrade` makes it again") from None
+            raise BadInput(f"{path}: {str(error).splitlines()[0]}; run `regrade` to recreate it") from None
 
     # --- runs, settings ---------------------------------------------------------------------------------------------
 
     def current(self) -> sqlite3.Row | None:
-        """The run whose scores count: the last one that finished and was not held back."""
+        """Return the run whose scores count: the last one that finished and was not held back."""
         return self.row("SELECT * FROM run WHERE state = 'current' ORDER BY finished DESC, id DESC LIMIT 1")
 
     def run(self, number: int) -> sqlite3.Row:
-        """A run that is over. Raises BadInput."""
+        """Return a finished run. Raises BadInput."""
         found = self.row("SELECT * FROM run WHERE id = ?", number)
         if found is None or found["state"] == "open":
             there = ", ".join(str(row["id"]) for row in self.rows("SELECT id FROM run WHERE state != 'open'"))
-            raise BadInput(f"run {number}: not there or not finished; there are {there or 'none'}")
+            raise BadInput(f"run {number}: not found or not finished; finished runs: {there or 'none'}")
         return found
 
     def setting(self, name: str, value: str | None = None) -> str:
-        """A remembered choice, after setting it where a ``value`` is given."""
+        """Return a stored setting, after setting it if a ``value`` is given."""
         if value is not None:
             self.db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
         found = self.row("SELECT value FROM setting WHERE name = ?", name)
@@ -246,9 +246,9 @@ class Gradebook:
 
     @property
     def anonymous(self) -> bool:
-        """Whether names are hidden in what people read."""
+        """Return whether names are hidden in pages and output."""
         return self.setting("anonymous") == "yes"
 
     def event(self, what: str) -> None:
-        """Something that happened, for the record."""
+        """Log an event."""
         self.db.execute("INSERT INTO event VALUES (?, ?)", (now(), what))

@@ -1,4 +1,4 @@
-"""From exports to a list of what is to be graded; the sources themselves are kept, named by their content."""
+"""Turn exports into a list of attempts to grade; the sources are stored under their content hash."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from autograder.sandbox.wire import clean
 from autograder.submission import MAX_ZIP, BadSubmission, Submission
 
 MAX_ENTRIES = 200_000  # of one submission
-MAX_FILES = 500  # of these, Python files, notebooks and zip files
+MAX_FILES = 500  # Python files, notebooks and zip files among them
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One person's attempt: the hash of its sources, or why they cannot be graded."""
+    """One person's attempt: the hash of its sources, or the reason they cannot be graded."""
 
     student: int
     attempt: int  # counted from 1, per student
@@ -33,7 +33,7 @@ class Item:
     submitted: str
     sha256: str
     trouble: str = ""
-    partners: int = 0  # how many others handed in the same as a group
+    partners: int = 0  # other members of the group
 
 
 def take(
@@ -43,9 +43,9 @@ def take(
     assignment: str | None = None,
     every: bool = False,
 ) -> Iterator[Item]:
-    """The submissions of all exports, their sources in ``store``; only the latest attempts unless ``every``.
+    """Yield the submissions of all exports and save their sources in ``store``; only latest attempts unless ``every``.
 
-    ``known`` gives the numbers of the people of one export. Raises BadInput.
+    ``known`` returns the ids of the people of one export. Raises BadInput.
     """
     attempts: dict[int, list[tuple[str, int, Handed]]] = defaultdict(list)
     for number, path in enumerate(paths):
@@ -64,14 +64,14 @@ def take(
 
 
 def _stored(handed: Handed, store: Path) -> tuple[str, str]:
-    """(hash, trouble): one of the two is empty."""
+    """Return (hash, trouble), one of which is empty."""
     try:
         found = opened(handed)
         path = stored(store, found.sha256)
         sources = b"" if path.exists() else archived(found)
     except (BadSubmission, Unreadable) as error:
         return "", clean(str(error))
-    except Exception as error:  # one submission, whatever is in it, never stops the others
+    except Exception as error:  # one bad submission must not stop the others
         return "", line(f"not graded: its files cannot be read; ask for them again ({type(error).__name__}: {error})")
     if sources:
         write_whole(path, sources)
@@ -79,12 +79,12 @@ def _stored(handed: Handed, store: Path) -> tuple[str, str]:
 
 
 def stored(store: Path, sha256: str) -> Path:
-    """Where the sources with this hash are."""
+    """Return the path of the sources with this hash."""
     return store / f"{sha256}.zip"
 
 
 def archived(found: Submission) -> bytes:
-    """The files that were handed in and count, as the same bytes each time."""
+    """Zip the submitted files that count, reproducibly."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(found.handed_in):
@@ -93,7 +93,7 @@ def archived(found: Submission) -> bytes:
 
 
 def opened(handed: Handed) -> Submission:
-    """The submission, read as `grade` reads a single one. Raises BadSubmission or Unreadable."""
+    """Read the submission as `grade` reads a single one. Raises BadSubmission or Unreadable."""
     if handed.trouble:
         raise BadSubmission(handed.trouble)
     if len(handed.files) > MAX_ENTRIES:
@@ -102,7 +102,7 @@ def opened(handed: Handed) -> Submission:
     if not handed.files:
         raise BadSubmission("nothing was handed in; ask for gpt.py")
     if len(files) > MAX_FILES:
-        raise BadSubmission(f"{len(files)} files, at most {MAX_FILES} are looked at; leave out the rest")
+        raise BadSubmission(f"{len(files)} files, at most {MAX_FILES} are allowed; remove the rest")
     zips = [entry for entry in files if entry.suffix == ".zip"]
     if not files and handed.alone and len(handed.files) == 1:
         raise BadSubmission(
@@ -111,7 +111,7 @@ def opened(handed: Handed) -> Submission:
     single = len(files) == 1 and (handed.alone or files == zips)
     chosen = files if single else [entry for entry in files if entry not in zips]
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
-        # The name is ours: those of the export appear inside of a zip file only, as data.
+        # The file name is ours; names from the export appear only inside the zip file, as data.
         suffix = chosen[0].suffix if single else ".zip"
         path = Path(folder) / f"submission{suffix}"
         path.write_bytes(_bytes(chosen[0]) if single else packed(chosen))

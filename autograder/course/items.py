@@ -1,4 +1,4 @@
-"""What a course got wrong: checks by how many failed, mistakes by how many made them, groups with the same ones."""
+"""Analyse a course's results: checks by failures, mistakes by students, groups with the same mistakes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autograder.course.scores import Standing
 
 @dataclass(slots=True)
 class CheckItem:
-    """How one check came out over a course."""
+    """The outcomes of one check over a course."""
 
     id: str
     title: str
@@ -21,17 +21,17 @@ class CheckItem:
 
     @property
     def lost(self) -> int:
-        """How many did not pass, of those whose code was looked at."""
+        """Return how many students did not pass, grader errors excluded."""
         return sum(self.statuses.values()) - self.statuses["passed"] - self.statuses["error"]
 
     @property
     def share(self) -> float:
-        """The share of its points that were given."""
+        """Return the share of the check's points that were awarded."""
         return self.points / self.most if self.most else 0.0
 
 
 class Analysis:
-    """Told of one student after another, it keeps counts and names, no verdicts. What was set by hand counts so."""
+    """Running statistics over students: counts and names, no verdicts. Overrides are included."""
 
     def __init__(self) -> None:
         self.sentences: dict[str, str] = {}
@@ -44,7 +44,7 @@ class Analysis:
         self._most = 100.0
 
     def add(self, standing: Standing, name: str) -> None:
-        """A student's attempt that counts, under the ``name`` that may be shown."""
+        """Add a student's attempt that counts, under the ``name`` that may be shown."""
         own = set()
         for verdict in standing.verdicts:
             item = self._checks.setdefault(verdict.id, CheckItem(verdict.id, verdict.title))
@@ -67,17 +67,17 @@ class Analysis:
 
     @property
     def checks(self) -> list[CheckItem]:
-        """The one that most did not pass comes first."""
+        """Return the checks, most failed first."""
         return sorted(self._checks.values(), key=lambda item: -item.lost)
 
     @property
     def mistakes(self) -> list[tuple[str, int]]:
-        """Named mistakes and how many students made them."""
+        """Return named mistakes with the number of students who made them."""
         return self._made.most_common()
 
     @property
     def groups(self) -> list[tuple[tuple[str, ...], list[str]]]:
-        """Students whose code makes exactly the same named mistakes."""
+        """Return groups of students whose code has exactly the same named mistakes."""
         shared = [(mistakes, names) for mistakes, names in self._groups.items() if len(names) > 1]
         return sorted(shared, key=lambda group: -len(group[1]))
 
@@ -96,7 +96,7 @@ class Analysis:
 
     @property
     def histogram(self) -> list[tuple[str, int]]:
-        """Scores by tenths of what can be had; full marks stand by themselves."""
+        """Return the counts of scores in ten equal bins, with full marks separate."""
         width = self._most / 10
         bins = Counter(10 if score >= self._most else int(score / width) for score in self._scores)
         labels = [f"{n * width:g}-{(n + 1) * width - 1:g}" for n in range(10)]

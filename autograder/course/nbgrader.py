@@ -1,7 +1,7 @@
-"""Scores into nbgrader's own gradebook, through its interface: the cell ``check-<criterion>`` has those of a criterion.
+"""Write scores to nbgrader's own gradebook through its API: cell ``check-<criterion>`` gets the criterion's points.
 
-What comes on top of the total, or is taken from it by hand, is the extra credit of one of these cells. What was marked
-by hand in nbgrader stays.
+Points above the total, and manual deductions, become the extra credit of one of these cells. Manual marks in nbgrader
+are kept.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from autograder.course.gradebook import Gradebook
     from autograder.course.scores import Standing
 
-SECRET = "secret"  # the file in the course folder: nbgrader hands out only what is in source/
-NAME = "step-05"  # of the assignment and of its notebook
-CELL = "check-"  # and the criterion
-BEYOND = f"{CELL}bonus"  # a cell for no points, the extra credit of which is what comes on top
+SECRET = "secret"  # in the course folder; nbgrader releases only source/
+NAME = "step-05"  # of the assignment and its notebook
+CELL = "check-"  # prefix of a criterion's cell
+BEYOND = f"{CELL}bonus"  # a cell worth 0 points whose extra credit is the bonus
 
 
 @contextmanager
 def opened(url: str) -> Iterator[Any]:
-    """nbgrader's gradebook, changed as a whole or not at all. Raises BadInput."""
+    """Open nbgrader's gradebook in one transaction. Raises BadInput."""
     try:
         from nbgrader.api import Gradebook as Theirs
     except ImportError:
         raise BadInput("nbgrader is not installed here: pip install -r requirements/course.txt") from None
-    # nbgrader sets up a new file with a program that is installed beside this Python.
+    # nbgrader creates a new file with a program installed beside this Python.
     os.environ["PATH"] = os.pathsep.join((os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)))
     with Theirs(url) as gradebook:
         try:
@@ -45,7 +45,7 @@ def opened(url: str) -> Iterator[Any]:
 
 
 def cells(gradebook: Any, assignment: str, notebook: str) -> dict[str, float]:
-    """The criteria that have a cell in a notebook, and the points of each cell."""
+    """Return the criteria that have a cell in a notebook, with each cell's points."""
     from nbgrader.api import MissingEntry
 
     try:
@@ -63,14 +63,14 @@ def enter(
     assignment: str = NAME,
     notebook: str = NAME,
 ) -> None:
-    """The points of a student by criterion, those on top aside, and the ``score`` that they come to in the end."""
+    """Enter a student's points by criterion, without the bonus, and the final ``score``."""
     grades = {
         name: gradebook.find_grade(f"{CELL}{name}", notebook, assignment, student)
         for name in cells(gradebook, assignment, notebook)
     }
     for name, grade in grades.items():
         grade.auto_score = points.get(name, 0.0)
-        grade.needs_manual_grade = grade.manual_score is not None  # as nbgrader does: someone should look again
+        grade.needs_manual_grade = grade.manual_score is not None  # as nbgrader does, so that someone checks it again
     beyond = grades.get(BEYOND.removeprefix(CELL)) or next(iter(grades.values()))
     beyond.extra_credit = score - sum(points.values())
 
@@ -80,13 +80,13 @@ def agree(there: Mapping[str, float], points: Mapping[str, float]) -> None:
     for name in {**there, **points}:
         if there.get(name, 0.0) != points.get(name, 0.0):
             raise BadInput(
-                f"{CELL}{name}: {there.get(name, 0):g} points in nbgrader, {points.get(name, 0):g} in the rubric; make"
-                " the course again (make nbgrader-course), then `nbgrader generate_assignment --force`"
+                f"{CELL}{name}: {there.get(name, 0):g} points in nbgrader, {points.get(name, 0):g} in the rubric; run"
+                " `make nbgrader-course` again, then `nbgrader generate_assignment --force`"
             )
 
 
 def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
-    """Enter the scores of ``found``; students without a grade are left alone. Raises BadInput."""
+    """Enter the scores of ``found``; students without a grade are skipped. Raises BadInput."""
     from autograder.course.export import Filled, count
     from autograder.course.sheets import Sheet
 
@@ -116,7 +116,7 @@ def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
             if one.score is None:
                 continue
             key = _login(book, one)
-            key = key if key not in filled_in else str(one.student["alias"])  # folders that differ in capitals alone
+            key = key if key not in filled_in else str(one.student["alias"])  # folders that differ only in case
             filled_in.add(key)
             if key not in students:
                 first, _, last = str(one.student["name"]).rpartition(" ")
@@ -132,7 +132,7 @@ def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
 
 
 def _login(book: Gradebook, one: Standing) -> str:
-    """By what nbgrader knows the student: the folder in submitted/, where there was one."""
+    """Return the student's id in nbgrader: the folder in submitted/, if there was one."""
     ids = {
         row["kind"]: row["value"] for row in book.rows("SELECT * FROM identifier WHERE student = ?", one.student["id"])
     }

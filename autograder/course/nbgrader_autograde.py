@@ -1,8 +1,8 @@
-"""What ``nbgrader autograde`` runs in place of its Execute: no kernel is started, and no output of a student counts.
+"""Replace Execute in ``nbgrader autograde``: no kernel is started, and no output saved by a student counts.
 
-The submission is graded like every other, in the sandbox, by a process of its own. The cells ``check-<criterion>`` then
-get plain numbers as outputs, which is what nbgrader reads scores from. Where the grader itself fails, nbgrader says so,
-goes on with the next student, and has no score.
+The submission is graded as usual, in the sandbox and in its own process. The cells ``check-<criterion>`` then get plain
+numbers as outputs, from which nbgrader reads scores. If the grader itself fails, nbgrader reports it, records no score
+and continues with the next student.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ from autograder.submission import BadSubmission, Submission
 
 
 class NotGraded(Exception):
-    """The grader failed, or refused: this is no score."""
+    """The grader failed or refused, so there is no score."""
 
 
 class Restore(NbGraderPreprocessor):  # type: ignore[misc]
-    """Refuses what cannot be read safely, and gives each cell the metadata that it was handed out with.
+    """Refuse unsafe submissions and restore each cell's original metadata.
 
-    A cell that was copied, or whose metadata was edited, makes nbgrader stop: some for this student, some for everyone
-    who comes after.
+    A copied cell or edited metadata makes nbgrader fail, sometimes for this student, sometimes for all that follow.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        """Take nbgrader's metadata from the gradebook; of copies the last one counts, as in nbgrader."""
+        """Restore nbgrader's metadata from the gradebook; of copies the last one counts, as in nbgrader."""
         facts = resources["nbgrader"]
         _read(_folder(self, facts["student"], facts["assignment"]), facts["notebook"])
         with nbgrader.opened(facts["db_url"]) as gradebook:
@@ -55,25 +54,25 @@ class Restore(NbGraderPreprocessor):  # type: ignore[misc]
             if right is not None:
                 cell.metadata["nbgrader"] = right
             if found != right:
-                self.log.warning("%s: cell %s was copied or its metadata edited; put right", facts["student"], name)
+                self.log.warning("%s: cell %s was copied or its metadata edited; restored", facts["student"], name)
         return nb, resources
 
 
 class Grade(Execute):  # type: ignore[misc]
-    """Grades notebooks that have cells of the rubric. No others are graded: nbgrader would execute them."""
+    """Grade notebooks that have cells of the rubric; refuse others, since nbgrader would execute them."""
 
-    enabled = Bool(True)  # no setting: with --no-execute, outputs that a student saved would be the score
+    enabled = Bool(True)  # not a setting: with --no-execute, outputs saved by a student would be the score
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        """Put numbers and reasons into the outputs of ``nb``, and what comes on top into the gradebook."""
+        """Write points and reasons to the outputs of ``nb``, and the bonus to the gradebook."""
         facts = resources["nbgrader"]
         place = {name: facts[name] for name in ("assignment", "notebook")}
         with nbgrader.opened(facts["db_url"]) as gradebook:
             there = nbgrader.cells(gradebook, **place)
         if not there:
             raise NotGraded(
-                f"{facts['notebook']}: it has no cells {nbgrader.CELL}..., so it is refused and never executed; keep"
-                " assignments of another kind in a course folder of their own"
+                f"{facts['notebook']}: it has no {nbgrader.CELL}... cells, so it is refused and never executed; keep"
+                " other assignments in a separate course folder"
             )
         rows = rubric.load()
         nbgrader.agree(there, {row.id: 0 if row.bonus else row.points for row in rows.criteria})
@@ -89,25 +88,25 @@ class Grade(Execute):  # type: ignore[misc]
         return nb, resources
 
     def _report(self, handed_in: Submission, facts: dict[str, Any]) -> Report:
-        """The report, from this process's store, or graded now together with those that come next."""
+        """Return the report from this process's cache, or grade now, together with the next submissions."""
         if handed_in.sha256 not in _known:
             together = [handed_in, *(one for one in self._next(facts) if one.sha256 not in _known)]
             drawn = secret.keep(Path(_converter(self).coursedir.root) / nbgrader.SECRET)
             try:
                 _grade(together[:CHUNK], drawn)
             except RuntimeError:
-                _grade([handed_in], drawn)  # what failed may have been one of the others
+                _grade([handed_in], drawn)  # one of the others may have failed
         graded = _known[handed_in.sha256]
         report = Report.model_validate_json(graded.document) if graded.document else None
         if report is None or not report.gradable:
             del _known[handed_in.sha256]
             failed = [check.id for check in report.checks if check.status == "error"] if report is not None else []
             reason = graded.trouble or f"the grader failed at {', '.join(failed)}"
-            raise NotGraded(f"{facts['student']}: {reason}; this is no score, autograde it again")
+            raise NotGraded(f"{facts['student']}: {reason}; there is no score, so autograde it again")
         return report
 
     def _next(self, facts: dict[str, Any]) -> list[Submission]:
-        """What is handed in by those who come after this student: torch is loaded once for several."""
+        """Return the submissions after this student's, so that torch is loaded once for several."""
         found = list[Submission]()
         for folder in map(Path, sorted(getattr(_converter(self), "assignments", ()))):
             if folder.parent.name > facts["student"] and len(found) < CHUNK:
@@ -122,18 +121,18 @@ _known: dict[str, Graded] = {}  # by the hash of the sources
 
 
 def _grade(submissions: list[Submission], drawn: bytes) -> None:
-    """Grade in one process. Raises RuntimeError where that fails."""
+    """Grade in one process. Raises RuntimeError if that fails."""
     sources = [(one.sha256, archived(one)) for one in submissions]
     _known.update((one.sha256, one) for one in run_chunk(sources, rubric.load().model_dump_json(), drawn, False))
 
 
 def _converter(step: NbGraderPreprocessor) -> Autograde:
-    """Return the command of nbgrader that ``step`` is a part of."""
+    """Return the nbgrader command that ``step`` belongs to."""
     return step.parent.parent
 
 
 def _folder(step: NbGraderPreprocessor, student: str, assignment: str) -> Path:
-    """Return the folder of a submission; nbgrader's own copy holds the contents of links instead of links."""
+    """Return the folder of a submission; nbgrader's own copy replaces links by their contents."""
     course = _converter(step).coursedir
     return Path(course.format_path(course.submitted_directory, student, assignment))
 
@@ -141,7 +140,7 @@ def _folder(step: NbGraderPreprocessor, student: str, assignment: str) -> Path:
 def _read(folder: Path, name: str) -> Submission:
     """Read the notebook called ``name`` and the Python files beside it by the rules for every submission.
 
-    Raises NotGraded, also where there is any link: nbgrader copies through links, and hands out what it has copied.
+    Raises NotGraded, also for any link: nbgrader follows links when copying, and releases the copies.
     """
     links = [path for path in (folder.parent, folder) if path.is_symlink()]
     links += [path for path in folder.rglob("*") if path.is_symlink()]
@@ -149,7 +148,7 @@ def _read(folder: Path, name: str) -> Submission:
         raise NotGraded(f"{links[0]}: a link, which is not followed; ask for the file itself")
     try:
         files = [entry for entry in entries(folder) if len(entry.parts) == 1]
-        # gpt.py and other notebooks would be other submissions.
+        # gpt.py and other notebooks would be separate submissions.
         mine = [
             entry
             for entry in files
@@ -167,11 +166,11 @@ def _submission(cells: list[str], read: Submission) -> Submission:
 
 
 def _outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> list[NotebookNode]:
-    """What the cell shows: of a criterion its points and reasons, of ``check()`` all."""
+    """Return the outputs of a cell: a criterion's points and reasons, or everything for ``check()``."""
     name = str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
     criterion = name.removeprefix(nbgrader.CELL)
     if name.startswith(nbgrader.CELL) and any(row.id == criterion for row in report.criteria):
-        # A cell for no points has none: the bonus is extra credit.
+        # The bonus cell is worth no points: the bonus is extra credit.
         data = {"text/plain": f"{points.get(criterion, 0.0):g}", "text/html": html.inside(narrowed(report, criterion))}
     elif cell.source.rstrip().endswith("check()"):
         data = {"text/plain": f"{report.score:g}", "text/html": html.inside(report)}
@@ -181,7 +180,7 @@ def _outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> li
 
 
 def _given(handed_out: Any) -> dict[str, dict[str, Any]]:
-    """nbgrader's metadata by cell."""
+    """Return nbgrader's metadata by cell."""
     points = {cell.name: cell.max_score for cell in handed_out.grade_cells}
     solutions = {cell.name for cell in handed_out.solution_cells}
     return {
@@ -201,12 +200,12 @@ def _given(handed_out: Any) -> dict[str, dict[str, Any]]:
 
 
 def sanitizers() -> list[Any]:
-    """How `nbgrader autograde` cleans a notebook, with Restore in place of DeduplicateIds."""
+    """Return the steps with which `nbgrader autograde` cleans a notebook, with Restore instead of DeduplicateIds."""
     default = Autograde.class_traits()["sanitize_preprocessors"].default()
     return [Restore if step is DeduplicateIds else step for step in default]
 
 
 def preprocessors() -> list[Any]:
-    """What `nbgrader autograde` does after cleaning a notebook, with Grade in place of Execute."""
+    """Return the steps of `nbgrader autograde` after cleaning a notebook, with Grade instead of Execute."""
     default = Autograde.class_traits()["autograde_preprocessors"].default()
     return [Grade if step is Execute else step for step in default]

@@ -1,4 +1,4 @@
-"""A course folder for nbgrader, in which its own commands run: source notebook, configuration, gradebook.
+"""Create an nbgrader course folder: source notebook, configuration, gradebook.
 
 python -m autograder.course.nbgrader_course FOLDER      (make nbgrader-course OUT=FOLDER)
 """
@@ -32,16 +32,16 @@ c.Autograde.autograde_preprocessors = preprocessors()
 c.Autograde.exclude_overwriting = {{"{name}": not_overwritten(Path(__file__).parent / "source" / "{name}")}}
 c.ExportApp.plugin_class = Table
 '''
-NEXT = f"""{{out}}: ready. From there, with the nbgrader that lies in {{bin}}:
+NEXT = f"""{{out}}: ready. In that folder, with the nbgrader in {{bin}}:
   nbgrader generate_assignment {nbgrader.NAME}
-  nbgrader release_assignment {nbgrader.NAME}       and, once it is handed in, collect; or put work into submitted/
+  nbgrader release_assignment {nbgrader.NAME}       and, after the deadline, collect; or put work into submitted/
   nbgrader autograde {nbgrader.NAME}
   nbgrader generate_feedback {nbgrader.NAME}        and release_feedback
   nbgrader export"""
 
 
 def make(out: Path) -> None:
-    """Write the course into ``out``; what is there of an earlier one is renewed, but for settings and scores."""
+    """Write the course to ``out``; an earlier one is updated, except for settings and scores."""
     source = out / "source" / nbgrader.NAME
     try:
         for name, entry in _pack.grader().items():
@@ -49,7 +49,7 @@ def make(out: Path) -> None:
                 (source / name).parent.mkdir(parents=True, exist_ok=True)
                 (source / name).write_bytes(entry.data)
     except OSError as error:
-        raise BadInput(f"{out}: {error.strerror}; choose a place that can be written to") from None
+        raise BadInput(f"{out}: {error.strerror}; choose a writable folder") from None
     made = subprocess.run(
         [sys.executable, "-m", "reference.derive", "--source", str((source / f"{nbgrader.NAME}.ipynb").absolute())],
         cwd=_pack.TOP,
@@ -67,9 +67,9 @@ def make(out: Path) -> None:
 
 
 def main() -> int:
-    """Make the course in the folder named on the command line."""
+    """Create the course in the folder given on the command line."""
     if len(sys.argv) != 2 or not sys.argv[1]:
-        print("OUT=FOLDER is missing: where is the course to be?", file=sys.stderr)
+        print("OUT=FOLDER is missing: give the folder of the course", file=sys.stderr)
         return 2
     try:
         make(Path(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""The package goes to students beside the notebook once, and not back and forth with each submission."""
+"""Send the package to students once, beside the notebook, and not back and forth with each submission."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ PACKAGE = "autograder"
 
 
 class Collect(ExchangeCollect):  # type: ignore[misc]
-    """What ``nbgrader collect`` and Formgrader run: it leaves the student's copy of the package in the exchange."""
+    """The collect step of nbgrader and Formgrader that leaves the student's copy of the package in the exchange."""
 
     def do_copy(self, src: str, dest: str, log: object = None) -> None:
-        """Copy a submission unless it holds a link, which nbgrader would follow; none that fails stops the others."""
+        """Copy a submission unless it contains a link, which nbgrader would follow; failures do not stop the others."""
         links = [path for path in (Path(src), *Path(src).rglob("*")) if path.is_symlink()]
         if links:
             self.log.error("%s: a link, which is not followed, so nothing of it is collected", links[0])
@@ -29,6 +29,6 @@ class Collect(ExchangeCollect):  # type: ignore[misc]
 
 
 def not_overwritten(source: Path) -> list[str]:
-    """What ``nbgrader autograde`` does not copy to each student's folder (and say so): the package, and a Head."""
+    """List files that ``nbgrader autograde`` must not copy to each student's folder: the package and head.py."""
     package = (path for path in (source / PACKAGE).rglob("*") if path.is_file())
     return ["head.py", *(str(path.relative_to(source)) for path in package)]

@@ -1,4 +1,4 @@
-"""What ``nbgrader export`` writes: its own table, in which who was not graded has no score instead of a zero."""
+"""Replace the table of ``nbgrader export``: ungraded students have no score instead of a zero."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 class Table(ExportPlugin):  # type: ignore[misc]
-    """The columns of nbgrader's CSV; a comma in a name is only a comma. Who handed in nothing has 0, as there."""
+    """The columns of nbgrader's CSV, with names quoted. Students without a submission get 0, as in nbgrader."""
 
     def export(self, gradebook: Any) -> None:
         """Write the table to ``--to``, or to grades.csv."""
@@ -53,7 +53,7 @@ class Table(ExportPlugin):  # type: ignore[misc]
 
 
 def _ungraded(handed_in: Any) -> bool:
-    """Whether a cell that the grader fills has no points, neither from it nor by hand."""
+    """Return whether a cell of the grader has neither automatic nor manual points."""
     return any(
         grade.name.startswith(nbgrader.CELL) and grade.auto_score is None and grade.manual_score is None
         for notebook in handed_in.notebooks

@@ -1,4 +1,4 @@
-"""What people read in a folder of results: a report for each student, and one page for whoever marks the course."""
+"""Write the pages of a gradebook folder: a report for each student and one page for the course staff."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from autograder.render import html, markdown
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the table: only what stands there, so that a large course needs little memory."""
+    """A row of the table, with only the fields shown, so that a large course needs little memory."""
 
     name: str
-    key: str  # by which a command finds the student
+    key: str  # identifies the student in a command
     link: str
     latest: bool
     score: float | None
@@ -42,7 +42,7 @@ class Row:
 
 
 def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Analysis]:
-    """All pages of ``run``; reports that would come out the same are left alone. The course's page, and its figures."""
+    """Write all pages of ``run``, skipping unchanged reports; return the course page and its statistics."""
     rows, analysis = [], Analysis()
     for standing in standings(book, run, every=True):
         link = trouble = ""
@@ -70,7 +70,7 @@ def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Ana
 
 
 def _report(book: Gradebook, standing: Standing, anonymous: bool) -> str:
-    """Write the student's own report, as a page and as text, unless it is there already; why it could not be drawn."""
+    """Write the student's report as HTML and text unless it is up to date; return why it could not be rendered."""
     student, entry = standing.student, standing.entry
     assert entry is not None
     found = book.row("SELECT document, graded FROM report WHERE id = ?", entry["report"])
@@ -81,7 +81,7 @@ def _report(book: Gradebook, standing: Standing, anonymous: bool) -> str:
     if (written := standing.written) is not None:
         also["Written answers"] = f"{written:g} points, beside the score"
     if "total" in by_hand:
-        also["Score set by hand"] = by_hand["total"]
+        also["Score set manually"] = by_hand["total"]
     made_of = hashlib.sha256(
         json.dumps(
             [name, found["document"], found["graded"], by_hand, also, standing.score, _templates()], default=str
@@ -96,9 +96,9 @@ def _report(book: Gradebook, standing: Standing, anonymous: bool) -> str:
         report = laid_over(book.document(found["document"]), standing)
         page, text = (render(report, name, by_hand, also).encode() for render in (html.render, markdown.render))
         book.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?)", (student["id"], made_of))
-    except Exception as error:  # the report of one student, whatever is in it, never stops the others'
-        trouble = f"the report could not be drawn ({type(error).__name__})"
-        line = f"This page is plain, because {trouble}. The points count all the same; please tell the course staff."
+    except Exception as error:  # one bad report must not stop the others
+        trouble = f"the report could not be rendered ({type(error).__name__})"
+        line = f"This page is plain because {trouble}. The points still count; please tell the course staff."
         points = [f"{check.title}: {check.score:g} of {check.max_score:g}" for check in standing.verdicts]
         listed = "\n".join([*(f"{key}: {value}" for key, value in also.items()), *points])
         page, text = html.unadorned(name, line, listed).encode(), f"{html.plain(name)}\n\n{line}\n\n{listed}\n".encode()
@@ -108,7 +108,7 @@ def _report(book: Gradebook, standing: Standing, anonymous: bool) -> str:
 
 
 def _templates() -> str:
-    """What the pages look like, so that a change of it renews them."""
+    """Return a hash of the templates, so that changing them rewrites the pages."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(html.TEMPLATES.iterdir()))).hexdigest()
 
 
@@ -118,10 +118,10 @@ def _row(book: Gradebook, standing: Standing, anonymous: bool, link: str, troubl
     if entry is not None and entry["partners"]:
         also.append(f"group of {entry['partners'] + 1}")
     if entry is not None and not standing.counts:
-        also.append(f"attempt {entry['attempt']}, an earlier one")
+        also.append(f"attempt {entry['attempt']}, not the latest")
     elif entry is not None and entry["attempt"] > 1:
         also.append(f"attempt {entry['attempt']}")
-    also += [f"{what} set by hand: {one.reason}" for what, one in standing.by_hand.items()]
+    also += [f"{what} set manually: {one.reason}" for what, one in standing.by_hand.items()]
     lost = {verdict.id for verdict in standing.lost}
     return Row(
         name=standing.shown(anonymous),
@@ -142,7 +142,7 @@ def _row(book: Gradebook, standing: Standing, anonymous: bool, link: str, troubl
 
 
 def _key(book: Gradebook, student: sqlite3.Row, anonymous: bool) -> str:
-    """The shortest sure way to name a student in a command."""
+    """Return the shortest unambiguous way to name a student in a command."""
     if not anonymous:
         try:
             if book.named(student["name"])["id"] == student["id"]:

@@ -1,4 +1,4 @@
-"""Who handed in: the names and numbers by which platforms and rosters know a student."""
+"""Identify students by the names and numbers that platforms and rosters use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autograder.course import sheets
 from autograder.files import BadInput
 from autograder.sandbox.wire import clean
 
-# Header cells, lower case, by what stands below them.
+# Column headers in lower case, by meaning.
 COLUMNS = {
     "name": {"name", "full name", "student", "student name"},
     "first": {"first name", "first_name", "firstname", "given name"},
@@ -22,16 +22,16 @@ COLUMNS = {
     "moodle": {"identifier"},
     "canvas": {"canvas id", "canvas user id"},
 }
-# Rows that are about no one.
+# Rows of a sheet that are not students.
 STRONG = ("canvas", "moodle", "sid", "email", "login")  # no two students share one
 NOBODY = ("points possible", "student, test", "test student")
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A student as one source knows them. ``ids`` are (kind, value); a "label" is a name of a folder, of any kind.
+    """A student as one source knows them. ``ids`` are (kind, value); a "label" is a folder name.
 
-    ``place`` is where an export has them, spelled exactly, since names that look alike may be of two students.
+    ``place`` is the exact location in an export, since two students may have similar names.
     """
 
     name: str
@@ -40,68 +40,68 @@ class Person:
 
     @property
     def key(self) -> tuple[tuple[str, str], ...]:
-        """The identifiers that two people of one source share only if they are the same."""
+        """Return the identifiers that two people of one source share only if they are the same person."""
         strong = tuple(one for one in self.ids if one[0] in STRONG)
         place = self.place or ("" if strong else ascii(self.name))
         return (*strong, ("place", place)) if place else strong
 
     @property
     def shown(self) -> str:
-        """The name, or what stands for it."""
+        """Return the name, or else an identifier."""
         return self.name or next((value for _, value in self.ids), "?")
 
 
 def person(name: str, place: str = "", **ids: str) -> Person:
-    """A person with the identifiers that are not empty."""
+    """Return a person with the non-empty identifiers."""
     kept = tuple((kind, folded(value)) for kind, value in ids.items() if value.strip())
     return Person(line(name), kept, ascii(place) if place else "")
 
 
 def line(text: str) -> str:
-    """``text`` in one line, without control characters."""
+    """Return ``text`` in one line, without control characters."""
     return " ".join(clean(text, 200).split())
 
 
 def folded(value: str) -> str:
-    """An identifier as it is compared."""
+    """Normalise an identifier for comparison."""
     return line(value).casefold().removeprefix("participant ").removeprefix("#")
 
 
 def ordered(name: str) -> str:
-    """A name as it is sorted: without accents and capitals."""
+    """Normalise a name for sorting: no accents, lower case."""
     return "".join(c for c in unicodedata.normalize("NFKD", name).casefold() if not unicodedata.combining(c))
 
 
 def spelled(name: str) -> str:
-    """A name as it is compared: its words in order, so that "Doe, Jané" is "doe jane"."""
+    """Normalise a name for comparison: its words sorted, so that "Doe, Jané" is "doe jane"."""
     words = re.findall(r"\w+", ordered(name))
     return " ".join(sorted(words)) or name
 
 
 def roster(path: Path) -> list[Person]:
-    """The students in a CSV file: a Canvas gradebook, a Moodle sheet, or any with a name or an e-mail address."""
+    """Return the students in a CSV file: a Canvas gradebook, a Moodle sheet, or any with names or e-mail addresses."""
     sheet = sheets.read(path)
     if not columns(sheet.header):
         raise BadInput(
-            f"{path}: no column for a name, an e-mail address or a student number; name one in its first row"
+            f"{path}: no column for a name, an e-mail address or a student number; label one in its first row"
         )
     return [found for row in sheet.rows if (found := listed(row, sheet.header)) is not None]
 
 
 def columns(header: list[str]) -> dict[str, int]:
-    """Which column of a sheet holds what."""
+    """Return the index of each known kind of column."""
     words = [cell.strip().casefold() for cell in header]
     found: dict[str, int] = {}
     for index, word in enumerate(words):
         for kind in (kind for kind, known in COLUMNS.items() if word in known):
             found.setdefault(kind, index)
-    if "id" in words:  # Canvas' own number, in the only sheet that has sections too; elsewhere a student number
+    if "id" in words:  # Canvas's own number if the sheet has sections, else a student number
         found.setdefault("canvas" if "section" in words else "sid", words.index("id"))
     return found
 
 
 def listed(row: list[str], header: list[str]) -> Person | None:
-    """The person that a row of a sheet is about; None where it is about no one."""
+    """Return the person in a row of a sheet, or None if it has none."""
     cells = {kind: row[index].strip() for kind, index in columns(header).items() if index < len(row)}
     first, last = cells.pop("first", ""), cells.pop("last", "")
     found = person(cells.pop("name", "") or f"{first} {last}".strip(), **cells)

@@ -1,4 +1,4 @@
-"""One zygote and a pool of trusted graders that share it; each grades one submission at a time."""
+"""Grade on this machine: trusted graders share one zygote, and each grades one submission at a time."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from autograder.sandbox.confine import Limits, die_with_parent
 from autograder.sandbox.process import Process, SandboxError, Zygote
 from autograder.submission import BadSubmission
 
-PAUSES = (5.0, 30.0)  # s, between attempts to start anew
+PAUSES = (5.0, 30.0)  # s, between attempts to restart
 
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A report as JSON, or why there is none."""
+    """A report as JSON, or the reason for having none."""
 
     sha256: str
     document: str = ""
@@ -34,15 +34,15 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What the reports of a run depend on besides the submissions."""
+    """The facts besides the submissions that determine the reports of a run."""
 
     rubric: Rubric
     secret: bytes
-    accept: bool = False  # also a sandbox that does not hold everything
+    accept: bool = False  # accept a sandbox that is not fully enforced
 
 
 class SharedZygote(Zygote):
-    """A zygote that several forks of this process use in turn: a question and its answer are never torn apart."""
+    """A zygote that several forks of this process share; a lock keeps each request together with its reply."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self._turn = multiprocessing.get_context("fork").RLock()
@@ -58,9 +58,9 @@ class SharedZygote(Zygote):
 
 
 def opened(conditions: Conditions, folders: Sequence[Path] = ()) -> tuple[SharedZygote, tuple[str, ...]]:
-    """The zygote of a batch, and what of its sandbox was accepted. Grades of a course count.
+    """Return the zygote of a batch and the accepted sandbox risks.
 
-    Raises Refused where student code is not kept in, or out of ``folders``.
+    Raises Refused if student code could escape the sandbox or reach ``folders``.
     """
     zygote = SharedZygote()
     try:
@@ -72,17 +72,17 @@ def opened(conditions: Conditions, folders: Sequence[Path] = ()) -> tuple[Shared
 
 
 def graded(path: Path, sha256: str, zygote: Zygote, accepted: tuple[str, ...], conditions: Conditions) -> Graded:
-    """The report on the sources in ``path``. Raises SandboxError."""
+    """Grade the sources in ``path``. Raises SandboxError."""
     try:
         handed_in = submission.read(path)
     except BadSubmission as error:
         return Graded(sha256, trouble=str(error))
-    except Exception as error:  # the processes are fine, so that others are not graded again for it
+    except Exception as error:  # the processes are fine, so nothing else is graded again
         return Graded(sha256, trouble=f"not graded: its files cannot be read ({type(error).__name__}: {error})")
     report = suite.grade(
         handed_in, zygote, conditions.rubric, secret=conditions.secret, mode="official", accepted=accepted
     )
-    # Names of students are in the gradebook alone.
+    # Only the gradebook contains students' names.
     facts = report.submission.model_copy(update={"id": sha256[:12]})
     return Graded(sha256, report.model_copy(update={"submission": facts}).to_json())
 
@@ -93,7 +93,7 @@ _shared: tuple[Zygote, tuple[str, ...], Conditions] | None = None  # inherited b
 
 
 def _started(parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of the group: the parent decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent handles it
     die_with_parent()
     if os.getppid() != parent:
         os._exit(1)
@@ -105,7 +105,7 @@ def _task(path: Path, sha256: str) -> list[Graded]:
 
 
 class LocalPool:
-    """Grades on this machine. Use as a context manager; after a loss, `renew` starts all processes anew."""
+    """A pool on this machine. Use as a context manager; after a loss, `renew` restarts all processes."""
 
     shared = True
 
@@ -121,7 +121,7 @@ class LocalPool:
             _shared = (self._zygote, accepted, self.conditions)
             context = multiprocessing.get_context("fork")
             self._executor = ProcessPoolExecutor(self._workers, context, _started, (os.getpid(),))
-            self._executor.submit(os.getpid).result()  # all forks are made at the first task, before any thread is
+            self._executor.submit(os.getpid).result()  # the first task forks all workers, before any thread starts
         except BaseException:
             self._zygote.close()
             raise
@@ -132,21 +132,21 @@ class LocalPool:
         return self._executor.submit(_task, path, sha256)
 
     def renew(self) -> None:
-        """A process was lost, and with it perhaps a half-said word to the zygote: start over with new ones.
+        """Restart all processes after a loss, which may have left half a request in the zygote.
 
-        Raises SandboxError where that fails again and again, as on a machine that has no memory left.
+        Raises SandboxError if that keeps failing, for example if memory has run out.
         """
         self.close()
         for pause in PAUSES:
             try:
                 return self._start()
             except SandboxError:
-                time.sleep(pause)  # a machine too busy to load torch in time may not be so for long
+                time.sleep(pause)  # the machine may only be too busy to load torch in time
         self._start()
 
     def close(self) -> None:
-        """End all processes, whatever they are doing."""
-        processes = list((self._executor._processes or {}).values())  # there is no public way to end them
+        """Kill all processes at once."""
+        processes = list((self._executor._processes or {}).values())  # there is no public way to kill them
         self._executor.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             with contextlib.suppress(OSError, ValueError):
@@ -159,7 +159,7 @@ class LocalPool:
 
 @contextlib.contextmanager
 def local(conditions: Conditions, workers: int, folders: Sequence[Path] = ()) -> Iterator[LocalPool]:
-    """A pool on this machine, ended in every case; no submission may reach ``folders``."""
+    """Yield a pool on this machine and always close it; submissions cannot reach ``folders``."""
     pool = LocalPool(conditions, workers, folders)
     try:
         yield pool

@@ -1,4 +1,4 @@
-"""The same on the machines of a Dask cluster: a task executes the grader as a process, for a few submissions."""
+"""Grade on a Dask cluster: each task runs the grader as a process for a few submissions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from autograder.rubric import Rubric
 from autograder.sandbox.confine import die_with_parent
 
 ROOT = str(Path(__file__).resolve().parents[2])
-CHUNK = 4  # submissions of one task: torch is loaded once for them, and a lost worker loses no more
+CHUNK = 4  # submissions per task: they share one import of torch, and a lost worker loses no more
 
 
 def run_chunk(sources: list[tuple[str, bytes]], rubric: str, secret: bytes, accept: bool) -> list[Graded]:
-    """A task on a worker, which has threads and so must not fork graders itself."""
+    """Run a task on a worker, whose threads forbid forking graders directly."""
     request = {
         "rubric": rubric,
         "secret": base64.b64encode(secret).decode(),
@@ -46,7 +46,7 @@ def run_chunk(sources: list[tuple[str, bytes]], rubric: str, secret: bytes, acce
 
 
 def main() -> None:
-    """The grader as a process: a request on standard input, reports on standard output."""
+    """Run the grader as a process: request on standard input, reports on standard output."""
     die_with_parent()
     request = json.load(sys.stdin)
     rubric = Rubric.model_validate_json(request["rubric"])
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 class DaskPool:
-    """Grades on a cluster: tasks of a lost worker are given to another by the scheduler."""
+    """A pool on a cluster: the scheduler reassigns the tasks of a lost worker."""
 
     shared = False
 
@@ -73,12 +73,12 @@ class DaskPool:
 
     @property
     def ahead(self) -> int:
-        """How many tasks to have under way."""
+        """Return how many tasks to keep running."""
         cores: dict[str, int] = self._client.ncores()
         return 2 * max(1, sum(cores.values()))
 
     def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
-        """Grade a few submissions; their sources travel with the task, so that nothing has to be shared."""
+        """Grade a few submissions; the task carries their sources, so no shared file system is needed."""
         sources = [(sha256, path.read_bytes()) for sha256, path in chunk]
         rubric = self.conditions.rubric.model_dump_json()
         found: Future[list[Graded]] = self._executor.submit(
@@ -87,12 +87,12 @@ class DaskPool:
         return found
 
     def renew(self) -> None:
-        """Nothing to do: the scheduler looks after its workers."""
+        """Do nothing: the scheduler manages its workers."""
 
 
 @contextlib.contextmanager
 def cluster(conditions: Conditions, address: str) -> Iterator[DaskPool]:
-    """A pool on the cluster at ``address``. Raises BadInput."""
+    """Yield a pool on the cluster at ``address``. Raises BadInput."""
     try:
         from distributed import Client
     except ImportError:
@@ -118,11 +118,11 @@ def _same_grader(client: Any) -> None:
     here = grader_version()
     there: dict[str, str] = client.run(_version)
     if not there:
-        raise BadInput("--scheduler: it has no workers yet; start one with `dask worker ADDRESS`")
+        raise BadInput("--scheduler: no workers yet; start one with `dask worker ADDRESS`")
     others = sorted(address for address, version in there.items() if version != here)
     if others:
         raise BadInput(
-            f"--scheduler: {others[0]} has another grader ({there[others[0]]}, here {here}); install the same"
+            f"--scheduler: {others[0]} has another grader ({there[others[0]]}, here {here}); install the same version"
         )
 
 

@@ -1,4 +1,4 @@
-"""A changed rubric applied to stored verdicts: nothing is run."""
+"""Apply a changed rubric to stored verdicts without running anything."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from autograder.files import BadInput, write_whole
 from autograder.report import CriterionFacts, Report, Verdict, totals
 from autograder.rubric import Check, Rubric
 
-SHARES = {"passed": 1.0, "partial": 0.5}  # of a check that was worth nothing so far
+SHARES = {"passed": 1.0, "partial": 0.5}  # for a check that was worth nothing before
 
 
 def rescored(report: Report, rubric: Rubric) -> Report:
-    """``report`` as ``rubric`` values it. Raises BadInput where a check of the rubric never ran."""
+    """Return ``report`` with the points of ``rubric``. Raises BadInput if a check of the rubric never ran."""
     before = {check.id: check for check in report.checks}
     new = [row.id for row in rubric.checks if row.id not in before]
     if new:
-        raise BadInput(f"{', '.join(new)}: new in the rubric, so there is no verdict on it yet; `regrade` instead")
+        raise BadInput(f"{', '.join(new)}: new in the rubric, so there is no verdict yet; use `regrade` instead")
     checks = tuple(_valued(before[row.id], row) for row in rubric.checks)
     bonus = {criterion.id for criterion in rubric.criteria if criterion.bonus}
     score, max_score, extra = totals(checks, bonus, rubric.total)
@@ -51,12 +51,12 @@ def _valued(verdict: Verdict, row: Check) -> Verdict:
 
 
 def rescore(book: Gradebook, rubric: Rubric, note: str) -> sqlite3.Row:
-    """An open run with the current one's submissions, valued by ``rubric``. Raises BadInput."""
+    """Create an open run: the current one's submissions with the points of ``rubric``. Raises BadInput."""
     last = book.current()
     if last is None:
-        raise BadInput(f"{book.folder}: no finished run yet; `regrade` first")
+        raise BadInput(f"{book.folder}: no finished run yet; run `regrade` first")
     if last["rubric"] == rubric.version:
-        raise BadInput("the rubric has not changed since the last run; change autograder/rubric.toml, or name another")
+        raise BadInput("the rubric has not changed since the last run; edit autograder/rubric.toml, or give another")
     key = Key(last["grader"], rubric.version, last["seed"])
     entered: dict[int, tuple[int | None, str | None]] = {}
     for row in book.rows(
@@ -64,8 +64,8 @@ def rescore(book: Gradebook, rubric: Rubric, note: str) -> sqlite3.Row:
     ):
         try:
             stored = book.document(row["document"])
-        except BadInput:  # one report that is damaged never stops the others
-            remedy = f"delete results/{row['document']}, and `regrade` makes it again"
+        except BadInput:  # one damaged report must not stop the others
+            remedy = f"delete results/{row['document']} and run `regrade`"
             entered[row["id"]] = (None, f"its stored report cannot be read; {remedy}")
             continue
         report = rescored(stored, rubric)

@@ -1,8 +1,8 @@
-"""The tables of the gradebook."""
+"""Define the gradebook's tables."""
 
 from __future__ import annotations
 
-# What is committed has reached the disk, what is deleted is overwritten, and the cache stays small.
+# Commits reach the disk, deleted data is overwritten, and the cache stays small.
 PRAGMAS = """
 PRAGMA journal_mode=WAL;
 PRAGMA synchronous=FULL;
@@ -14,7 +14,7 @@ VERSION = 1
 SCHEMA = """
 CREATE TABLE student (
     id INTEGER PRIMARY KEY,
-    alias TEXT NOT NULL UNIQUE,     -- what stands for the name where names are hidden, and in file names
+    alias TEXT NOT NULL UNIQUE,     -- replaces the name if names are hidden, and in file names
     name TEXT NOT NULL,
     on_roster INTEGER NOT NULL DEFAULT 0
 );
@@ -28,7 +28,7 @@ CREATE INDEX identifier_value ON identifier (value, kind);
 CREATE TABLE run (
     id INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,             -- regrade, rescore
-    state TEXT NOT NULL,            -- open, held (a score would fall), current (also once it was)
+    state TEXT NOT NULL,            -- open, held (a score would drop), current (now or earlier)
     started TEXT NOT NULL,
     finished TEXT,
     source TEXT NOT NULL,
@@ -37,7 +37,7 @@ CREATE TABLE run (
     rubric TEXT NOT NULL,
     seed TEXT NOT NULL
 );
-CREATE TABLE report (               -- what grading these sources gave; the document is a file in results/
+CREATE TABLE report (               -- the result of grading these sources; the document is a file in results/
     id INTEGER PRIMARY KEY,
     sha256 TEXT NOT NULL,
     grader TEXT NOT NULL,
@@ -64,7 +64,7 @@ CREATE TABLE verdict (
     diagnosis TEXT NOT NULL,        -- JSON: [{mistake, sentence}]
     PRIMARY KEY (report, position)
 );
-CREATE TABLE entry (                -- what a run says of a student
+CREATE TABLE entry (                -- a student's attempt in a run
     run INTEGER NOT NULL REFERENCES run,
     student INTEGER NOT NULL REFERENCES student ON DELETE CASCADE,
     attempt INTEGER NOT NULL,
@@ -80,7 +80,7 @@ CREATE TABLE override (
     id INTEGER PRIMARY KEY,
     student INTEGER NOT NULL REFERENCES student ON DELETE CASCADE,
     what TEXT NOT NULL,             -- a check, written.N, or total
-    points REAL,                    -- NULL takes an earlier override back
+    points REAL,                    -- NULL removes an earlier override
     reason TEXT NOT NULL,
     who TEXT NOT NULL,
     at TEXT NOT NULL
@@ -98,7 +98,7 @@ CREATE TABLE exported (
     score REAL NOT NULL,
     PRIMARY KEY (export, student)
 );
-CREATE TABLE page (                 -- what the written report of a student was made from
+CREATE TABLE page (                 -- hash of the inputs of a student's report
     student INTEGER PRIMARY KEY REFERENCES student ON DELETE CASCADE,
     made_of TEXT NOT NULL
 );

@@ -1,4 +1,4 @@
-"""What counts: the verdicts of a run with what was set by hand laid over them."""
+"""Compute the scores that count: a run's verdicts with overrides applied."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOTAL, WRITTEN = "total", "written."
 
 @dataclass(frozen=True, slots=True)
 class ByHand:
-    """Points that someone set, and why."""
+    """Points set manually, with the reason."""
 
     points: float
     reason: str
@@ -28,30 +28,30 @@ class ByHand:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A student's attempt in a run, with what was set by hand. ``score`` is None where there is no grade."""
+    """A student's attempt in a run, with overrides. ``score`` is None if there is no grade."""
 
     student: sqlite3.Row
-    entry: sqlite3.Row | None  # None: on the roster, but nothing was handed in
+    entry: sqlite3.Row | None  # None: on the roster, but without a submission
     verdicts: tuple[Verdict, ...] = ()
     by_hand: dict[str, ByHand] = field(default_factory=dict)
     score: float | None = None
     max_score: float = 0
     bonus: float = 0
-    extra: frozenset[str] = frozenset()  # the criteria whose points come on top
+    extra: frozenset[str] = frozenset()  # the bonus criteria
 
     @property
     def counts(self) -> bool:
-        """Whether this is the attempt that counts, or what stands for none."""
+        """Return whether this is the attempt that counts, or there is none."""
         return self.entry is None or bool(self.entry["latest"])
 
     @property
     def lost(self) -> list[Verdict]:
-        """The checks that did not pass, those on top aside."""
+        """Return the checks that did not pass, without the bonus."""
         return [v for v in self.verdicts if v.status != "passed" and v.criterion not in self.extra]
 
     @property
     def trouble(self) -> str:
-        """Why there is no grade, or nothing."""
+        """Return the reason for a missing grade, or ""."""
         if self.entry is None:
             return "nothing was handed in" if self.score is None else ""
         failed = [v.id for v in self.verdicts if v.status == "error" and v.id not in self.by_hand]
@@ -63,19 +63,19 @@ class Standing:
 
     @property
     def written(self) -> float | None:
-        """Points of the written answers, which stand beside the score."""
+        """Return the points for written answers, which are separate from the score, or None."""
         marks = [one.points for what, one in self.by_hand.items() if what.startswith(WRITTEN)]
         return sum(marks) if marks else None
 
     def shown(self, anonymous: bool) -> str:
-        """What stands for the student in what people read."""
+        """Return the student's name or alias, as shown to people."""
         return str(self.student["alias"] if anonymous else self.student["name"])
 
 
 def standings(book: Gradebook, run: sqlite3.Row, at: str | None = None, every: bool = False) -> Iterator[Standing]:
-    """Each student of ``run``, by name, with the overrides as they were ``at`` that time, or now.
+    """Yield each student of ``run`` by name, with the overrides as of the time ``at``, or as of now.
 
-    Students on the roster who handed in nothing follow. Only the latest attempts unless ``every``.
+    Students on the roster without a submission come last. Only the latest attempts unless ``every``.
     """
     people = {row["id"]: row for row in book.rows("SELECT * FROM student")}
     seen = set()
@@ -113,10 +113,10 @@ def _standing(
 
 
 def verdict(row: sqlite3.Row, by_hand: ByHand | None = None) -> Verdict:
-    """A stored verdict, with what was set by hand in its place."""
+    """Return a stored verdict with its override applied."""
     score, status = float(row["score"]), row["status"]
     if by_hand is not None:
-        score = min(by_hand.points, row["max_score"])  # which a changed rubric may have lowered
+        score = min(by_hand.points, row["max_score"])  # a changed rubric may have lowered the maximum
         status = "passed" if score >= row["max_score"] else "partial" if score > 0 else "failed"
     return Verdict(
         id=row["id"],
@@ -131,7 +131,7 @@ def verdict(row: sqlite3.Row, by_hand: ByHand | None = None) -> Verdict:
 
 
 def most(book: Gradebook, run: sqlite3.Row) -> float:
-    """The most that can be had in ``run``."""
+    """Return the maximum score in ``run``."""
     found = book.row(
         "SELECT max(max_score) AS most FROM report JOIN entry ON report.id = report WHERE run = ?", run["id"]
     )
@@ -139,7 +139,7 @@ def most(book: Gradebook, run: sqlite3.Row) -> float:
 
 
 def laid_over(report: Report, standing: Standing) -> Report:
-    """``report`` as the student reads it: their name, and what was set by hand."""
+    """Return ``report`` with the student's overrides applied."""
     changed = {check.id: check for check in standing.verdicts}
     checks = tuple(
         check.model_copy(update={"score": changed[check.id].score, "status": changed[check.id].status})
@@ -155,7 +155,7 @@ def laid_over(report: Report, standing: Standing) -> Report:
 
 
 def overrides(book: Gradebook, student: int, at: str | None = None) -> dict[str, ByHand]:
-    """What holds for a student, by what it is about; the last one said holds."""
+    """Return a student's overrides by target; the last one for each target applies."""
     rows = book.rows(
         "SELECT * FROM override WHERE student = ? AND (? IS NULL OR at <= ?) ORDER BY id", *(student, at, at)
     )
@@ -168,12 +168,12 @@ def overrides(book: Gradebook, student: int, at: str | None = None) -> dict[str,
 
 
 def override(book: Gradebook, student: int, what: str, points: float | None, reason: str) -> None:
-    """Set ``points`` for a check, ``written.N`` or ``total``; None takes an override back. Raises BadInput."""
+    """Set ``points`` for a check, ``written.N`` or ``total``; None removes an override. Raises BadInput."""
     if not reason.strip():
-        raise BadInput("--reason: empty; say why, so that whoever asks later can be told")
+        raise BadInput("--reason: empty; give a reason that you can tell the student later")
     run = book.current()
     if run is None:
-        raise BadInput(f"{book.folder}: no finished run yet; `regrade` first")
+        raise BadInput(f"{book.folder}: no finished run yet; run `regrade` first")
     checks = {
         row["id"]: row["most"]
         for row in book.rows(
@@ -190,11 +190,11 @@ def override(book: Gradebook, student: int, what: str, points: float | None, rea
     if limit is None:
         alike = [name for name in checks if name.split(".")[0] == what.split(".")[0]]
         there = alike or dict.fromkeys(f"{name.split('.')[0]}.*" for name in checks)
-        raise BadInput(f"{what}: neither a check nor written.N nor total; there are {', '.join(there)}")
+        raise BadInput(f"{what}: not a check, written.N or total; choose from {', '.join(there)}")
     if points is None and what not in overrides(book, student):
-        raise BadInput(f"{what}: nothing was set by hand there, so there is nothing to take back")
+        raise BadInput(f"{what}: no override is set there, so there is nothing to remove")
     if points is not None and not 0 <= points <= limit:
-        raise BadInput(f"{points:g} points: {what} has from 0 to {limit:g}; give a number in between")
+        raise BadInput(f"{points:g} points: {what} takes from 0 to {limit:g}; give a number in that range")
     try:
         who = getpass.getuser()
     except (OSError, KeyError):

@@ -1,4 +1,4 @@
-"""CSV files: read with whatever separator and encoding they have, written so that no spreadsheet executes a cell."""
+"""Read CSV files with any separator and encoding; write them so that no spreadsheet executes a cell."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pathlib import Path
 from autograder.files import BadInput
 
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?%?|-")
-# A formula begins at the start of a cell or after any separator, since quotes only protect the file's own separator.
+# A formula can begin at the start of a cell or after any separator; quotes only protect the file's own separator.
 SIGN = r"[=+\-@\uff1d\uff0b\uff0d\uff20]"
 FORMULA = re.compile(rf"^(?=\s*{SIGN}|[\t\r\n])|(?<=[;,\t\r\n])(?=[\s\"]*{SIGN})")
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table: the cells of the first row, the others, and how they are separated."""
+    """A table: its header, its other rows, and its delimiter."""
 
     header: list[str]
     rows: list[list[str]]
     delimiter: str = ","
 
     def text(self) -> str:
-        """The sheet as a CSV file, with cells defused."""
+        """Return the sheet as CSV text, with formulas defused."""
         buffer = io.StringIO(newline="")
         writer = csv.writer(buffer, delimiter=self.delimiter, lineterminator="\r\n")
         writer.writerows([[defused(cell) for cell in row] for row in [self.header, *self.rows]])
@@ -38,16 +38,16 @@ def defused(cell: str) -> str:
 
 
 def read(path: Path) -> Sheet:
-    """The sheet in ``path``. Raises BadInput."""
+    """Read the sheet in ``path``. Raises BadInput."""
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}; name the downloaded sheet") from None
+        raise BadInput(f"{path}: {error.strerror}; give the downloaded sheet") from None
     return parse(_decoded(data), str(path))
 
 
 def parse(text: str, shown: str) -> Sheet:
-    """The sheet in ``text``. Raises BadInput."""
+    """Parse the sheet in ``text``. Raises BadInput."""
     head = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=head.count)
     try:
@@ -65,4 +65,4 @@ def _decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")  # what spreadsheets on Windows write
+        return data.decode("cp1252", "replace")  # written by spreadsheets on Windows

@@ -1,4 +1,4 @@
-"""An export as names and bytes, whether it is a folder or a zip file. Names in it are data, never paths."""
+"""Read an export, folder or zip file, as names and bytes. Names in it are data, never paths."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from autograder.files import BadInput
 from autograder.sandbox.wire import clean
 from autograder.submission import LITTER, MAX_ZIP, UNREADABLE, cap
 
-MAX_DEPTH = 8  # folders below each other that are looked into: no layout has more
-UNLISTED = "unlisted.py"  # stands for what is in a folder that cannot be read
-SURROGATE = re.compile("[\ud800-\udfff]")  # how Python writes a byte of a name that is no UTF-8
+MAX_DEPTH = 8  # nested folders that are read; no layout has more
+UNLISTED = "unlisted.py"  # stands for the contents of an unreadable folder
+SURROGATE = re.compile("[\ud800-\udfff]")  # Python's form of a name byte that is not UTF-8
 LINK = stat.S_IFLNK << 16
 
 
@@ -29,7 +29,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file of an export: its name as parts, and how to get its first bytes."""
+    """One file of an export: its name as parts, and a function that reads its first bytes."""
 
     parts: tuple[str, ...]
     read: Callable[[int], bytes]
@@ -45,37 +45,37 @@ class Entry:
 
 
 def entries(path: Path) -> list[Entry]:
-    """The files of the export at ``path``, in the order of their names. Raises BadInput."""
+    """Return the files of the export at ``path``, sorted by name. Raises BadInput."""
     try:
         real = path.resolve(strict=True)
         found = list(_of_folder(real) if real.is_dir() else _of_zip(real))
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}; name a folder of submissions or a downloaded archive") from None
+        raise BadInput(f"{path}: {error.strerror}; give a folder of submissions or a downloaded archive") from None
     except UNREADABLE:
-        raise BadInput(f"{path}: neither a folder nor a zip file that can be read; download it again") from None
+        raise BadInput(f"{path}: not a folder or a readable zip file; download it again") from None
     return sorted(found, key=lambda entry: entry.parts)
 
 
 def litter(name: str) -> bool:
-    """What operating systems, editors and platforms leave beside the submissions."""
+    """Return whether a name belongs to files that operating systems, editors and platforms leave behind."""
     return name.startswith(".") or name in LITTER
 
 
 def unwrapped(found: list[Entry], archive: Path) -> list[Entry]:
-    """Without the one folder that archives often have around everything, named like them. Raises BadInput."""
+    """Strip the single top folder that archives often have, named like the archive. Raises BadInput."""
     top = found[0].parts[0]
     if any(len(entry.parts) <= 2 or entry.parts[0] != top for entry in found):
         return found
-    if not archive.stem.casefold().startswith(top.casefold()):  # it may be a student's, with what that student likes
+    if not archive.stem.casefold().startswith(top.casefold()):  # it may be one student's, with any contents
         raise BadInput(
-            f"{archive}: all of it lies in one folder, {clean(top, 200)!r}; unpack it, and name the folder in which"
-            " each student has one"
+            f"{archive}: everything is in one folder, {clean(top, 200)!r}; unpack it, and give the folder with"
+            " one folder per student"
         )
     return [Entry(entry.parts[1:], entry.read, entry.link) for entry in found]
 
 
 def packed(found: list[Entry]) -> bytes:
-    """These files as a zip file, links as links: what is read from it is checked where single submissions are."""
+    """Return these files as a zip file with links kept, to be checked like a single submission."""
     buffer, total = io.BytesIO(), 0
     with zipfile.ZipFile(buffer, "w") as archive:
         for entry in found:
@@ -90,7 +90,7 @@ def packed(found: list[Entry]) -> bytes:
 
 
 def _encodable(name: str) -> str:
-    """A name that a zip file can hold; one that is no UTF-8 stays one that Python cannot import."""
+    """Return a name that a zip file can hold; one that is not UTF-8 stays unimportable."""
     return SURROGATE.sub(lambda found: f"\ufffd{ord(found[0]):x}", name.replace("\\", "_"))
 
 

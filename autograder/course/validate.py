@@ -1,4 +1,4 @@
-"""Whether a platform would import a sheet: its importer's rules, each as a sentence where it is broken."""
+"""Check whether a platform would import a sheet: return a sentence for each broken rule of its importer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARTICIPANT = re.compile(r"Participant \d+")
 
 
 def canvas(sheet: Sheet) -> list[str]:
-    """Canvas' gradebook importer."""
+    """Check a sheet for Canvas's gradebook importer."""
     header, problems = sheet.header, _common(sheet)
     if len(header) < 4 or "Student" not in header[0] or "ID" not in header[1]:
         return [*problems, "the header does not begin with Student, ID"]
@@ -23,7 +23,7 @@ def canvas(sheet: Sheet) -> list[str]:
         problems.append("the student columns are not ID, SIS User ID, SIS Login ID, ..., Section")
     assignments = header[len(info) + 2 :]
     if len(assignments) != 1 or not re.fullmatch(r".+ \(\d+\)", assignments[0]):
-        problems.append("the column of scores has no number in brackets, so that a new assignment would be made")
+        problems.append("the score column has no number in brackets, so Canvas would create a new assignment")
     if any(IGNORED.search(name) for name in assignments):
         problems.append("a column of that name is ignored")
     seen = set()
@@ -35,13 +35,13 @@ def canvas(sheet: Sheet) -> list[str]:
         if not row[1].strip().isdigit():
             problems.append(f"{row[0]}: no ID")
         elif row[1] in seen:
-            problems.append(f"{row[0]}: there twice")
+            problems.append(f"{row[0]}: appears twice")
         seen.add(row[1])
     return problems
 
 
 def moodle(sheet: Sheet) -> list[str]:
-    """Moodle's import of a grading worksheet."""
+    """Check a sheet for Moodle's import of a grading worksheet."""
     header, problems = sheet.header, _common(sheet)
     absent = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name not in header]
     if absent:
@@ -57,22 +57,22 @@ def moodle(sheet: Sheet) -> list[str]:
             problems.append(f"{grade}: above the maximum, the row would be skipped")
     identifiers = [row[header.index("Identifier")] for row in sheet.rows]
     if len(set(identifiers)) != len(identifiers):
-        problems.append("a participant is there twice")
+        problems.append("a participant appears twice")
     return problems
 
 
 def plain(sheet: Sheet) -> list[str]:
-    """A table for people and their spreadsheets."""
+    """Check a sheet for people and their spreadsheets."""
     return _common(sheet)
 
 
 def _common(sheet: Sheet) -> list[str]:
     problems = [
-        f"row {n}: another number of cells" for n, row in enumerate(sheet.rows, 2) if len(row) != len(sheet.header)
+        f"row {n}: wrong number of cells" for n, row in enumerate(sheet.rows, 2) if len(row) != len(sheet.header)
     ]
     problems += [f"{cell}: would be executed" for row in sheet.rows for cell in row if defused(cell) != cell]
     if len(set(sheet.header)) != len(sheet.header):
-        problems.append("a column is there twice")
+        problems.append("a column appears twice")
     return problems
 
 
