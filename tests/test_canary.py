@@ -70,7 +70,7 @@ def test_a_probe_that_fails_is_the_graders_fault(
     broken = tmp_path / "intruder.py"
     broken.write_text("def read(path): 1 / 0")
     monkeypatch.setattr(canary, "INTRUDER", broken)
-    with pytest.raises(SandboxError, match="canary failed at read"):
+    with pytest.raises(SandboxError, match="self-test failed at read"):
         canary.leaks(weaker())
 
 

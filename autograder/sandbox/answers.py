@@ -1,6 +1,6 @@
-"""What a student's process answers, read as what was asked for: claims.
+"""Parse the replies of a student's process, which are only claims.
 
-A reader raises AttributeError, IndexError, KeyError, OverflowError, TypeError or ValueError where it is no such answer.
+Parsers raise AttributeError, IndexError, KeyError, OverflowError, TypeError or ValueError for an invalid reply.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from autograder.sandbox.wire import MAX_RANK, Opaque, clean
 
 Answer = TypeVar("Answer")
 Place = tuple[str, int, tuple[str, ...]]  # of a definition: file or cell, line, functions that are stubs
-PLACE, QUOTED = 40, 80  # characters of what a cell is called, and of a line that is quoted
-MOST = 1 << 31  # entries of a tensor, and any count: far more than a process may hold, and safe to multiply
+PLACE, QUOTED = 40, 80  # characters of a cell's name, and of a quoted line
+MOST = 1 << 31  # largest count, such as a tensor's entries: more than a process can hold, yet safe to multiply
 MOST_LINES = 10**7
-LARGEST = 1e15  # of a number: up to here float64 has every integer
+LARGEST = 1e15  # largest number: below it float64 represents every integer
 
 
 def is_matrix(shape: Sequence[int]) -> bool:
-    """Whether a tensor of that shape is more than a vector; (1, 1, d) is none, the (1, d) of an nn.Linear is one."""
+    """Return whether a tensor of that shape is a matrix: (1, 1, d) is not, the (1, d) of an nn.Linear is."""
     return len(shape) == 2 or sum(size > 1 for size in shape) > 1
 
 
 class Parameter(NamedTuple):
-    """A parameter as the student's module lists it: a claim until outputs are seen to follow it."""
+    """A parameter as the student's module lists it: a claim until outputs are seen to depend on it."""
 
     name: str
     shape: tuple[int, ...]
     grad: bool
-    owner: str = ""  # the class standing in for its part
-    mask: bool = False  # whether it looks like one
+    owner: str = ""  # the class whose stub owns it
+    mask: bool = False  # whether it looks like a causal mask
 
     @property
     def size(self) -> int:
@@ -43,17 +43,17 @@ class Parameter(NamedTuple):
 
     @property
     def is_matrix(self) -> bool:
-        """Whether it is more than a vector."""
+        """Return whether it is a matrix."""
         return is_matrix(self.shape)
 
     def held_by(self, owner: str) -> Parameter:
-        """The same, inside the part that ``owner`` stands in for."""
+        """Return the same parameter, owned by the stub ``owner``."""
         return self._replace(owner=owner)
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What of a notebook was not executed: how many statements, and where the first is."""
+    """The statements of a notebook that were not executed: their number, and where the first is."""
 
     count: int
     place: str
@@ -62,7 +62,7 @@ class LeftOut:
 
 
 def claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
-    """An object that was built: its parameters, the names of its methods, whether it is an nn.Module."""
+    """Parse a built object: its parameters, the names of its methods, whether it is an nn.Module."""
     listed = answer["parameters"]
     frozen, masks, owners = set(listed["frozen"]), set(listed["masks"]), dict(listed["owners"])
     parameters = tuple(
@@ -71,7 +71,7 @@ def claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
     )
     if len({p.name for p in parameters}) < len(parameters):
         raise ValueError("two parameters of one name")
-    # A parameter without entries has nothing to count, set or learn, so no check is shown it.
+    # Checks never see empty parameters, which have nothing to count, set or learn.
     kept = tuple(p for p in parameters if p.size)
     return kept, frozenset(map(str, answer["methods"])), bool(answer["module"])
 
@@ -79,7 +79,7 @@ def claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
 def loaded(
     answer: Any,
 ) -> tuple[dict[str, Place], list[tuple[tuple[str, ...], Remote]], LeftOut | None]:
-    """A file that was executed: what it defines, what did not go through (and defines what), what was left out."""
+    """Parse an imported file: its definitions, the statements that raised (with their names), statements left out."""
     defined = {
         str(name): (clean(str(place), PLACE), line_number(line), tuple(map(str, stubs)))
         for name, (place, line, stubs) in answer["defined"].items()
@@ -93,7 +93,7 @@ def loaded(
 
 
 def odd(answer: Any) -> bool:
-    """Tell whether an answer holds an empty array, an opaque value, or a number not finite or beyond LARGEST."""
+    """Return whether a reply has an empty array, an opaque value, or a number not finite or beyond LARGEST."""
     if isinstance(answer, np.ndarray):
         return not (answer.size and -LARGEST <= answer.min() <= answer.max() <= LARGEST)
     if isinstance(answer, (int, float)):
@@ -131,10 +131,10 @@ def real(value: Any) -> float:
 
 
 def counts(answer: Any) -> dict[str, int]:
-    """How often each of some names."""
+    """Parse a count for each name."""
     return {str(name): whole(count) for name, count in answer.items()}
 
 
 def traced(answer: Any) -> dict[str, Any]:
-    """What a model returned, and the shapes that came out of its blocks."""
+    """Parse a model's output and the output shapes of its blocks."""
     return {"output": answer["output"], "blocks": [shape(sizes) for sizes in answer["blocks"]]}

@@ -1,7 +1,7 @@
-"""Whether student code is really kept in, before grades count: a probe is handed in like any submission, and tries.
+"""Test the sandbox before grades count: a probe, submitted like student code, attempts to escape.
 
-The names of layers say what was applied; only an attempt shows that it holds on this machine. Whatever succeeds is a
-leak, a phrase that goes on from "student code could".
+Layer names only say what was applied; an attempt shows whether it works on this machine. Each successful attempt is
+described by a phrase that completes "student code could".
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ INTRUDER = Path(__file__).with_name("intruder.py")
 
 
 def check(zygote: Zygote, folders: Iterable[Path], accept: bool) -> tuple[str, ...]:
-    """What student code could do here, which whoever grades has accepted; raises Refused without ``accept``.
+    """Return the escapes possible here if ``accept`` allows them, else raise Refused.
 
-    Raises BadInput where a folder cannot be written to.
+    Raises BadInput if a folder is not writable.
     """
     try:
         found = leaks(zygote, folders)
     except OSError as error:
-        raise BadInput(f"{error.filename}: {error.strerror}; choose a place that can be written to") from None
+        raise BadInput(f"{error.filename}: {error.strerror}; choose a writable folder") from None
     if found and not accept:
         raise Refused(
             f"not graded: here student code could {', '.join(found)}. "
-            "Grade elsewhere, or accept that with --accept-weaker-sandbox; the report then says so"
+            "Grade elsewhere, or accept this with --accept-weaker-sandbox; the report then records it"
         )
     return found
 
 
 def leaks(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
-    """What student code could do here. ``folders`` are to be out of its reach: those of the results, say.
+    """Return what student code could do here. ``folders``, such as those of the results, must be out of its reach.
 
-    Raises OSError where a folder cannot be written to, SandboxError where the probe itself fails.
+    Raises OSError if a folder is not writable, SandboxError if the probe itself fails.
     """
     student = Student(zygote, {"gpt.py": INTRUDER.read_bytes()}, [])
     found: list[str] = []
@@ -55,7 +55,7 @@ def leaks(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
             if leak not in found and _succeeds(student, name, argument):
                 found.append(leak)
         held = student.held
-    # What the probe does not try is denied by the same layers.
+    # The same layers deny everything that the probe does not attempt.
     if "seccomp" not in held:
         found.append("make system calls that seccomp would deny")
     if not any(layer in ("uid", "no_open") or layer.startswith("landlock") for layer in held):
@@ -66,13 +66,13 @@ def leaks(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
 def _attempts(
     zygote: Zygote, folders: Iterable[Path], port: int, stack: ExitStack
 ) -> Iterable[tuple[str, str, tuple[Any, ...]]]:
-    """(leak, function of the intruder, its arguments); executing comes last, for it ends the process."""
+    """Yield (escape, function of the intruder, its arguments); executing comes last, since it ends the process."""
     for folder in (Path(tempfile.mkdtemp(prefix="canary-", dir=zygote.folder)), *folders):
         file = folder / f".autograder-canary-{secrets.token_hex(8)}"
         new = file.with_suffix(".new")
         for path in (file, new):
             stack.callback(path.unlink, missing_ok=True)
-        file.write_text("canary")  # as a report is: with no more care than the user's own umask takes
+        file.write_text("canary")  # like a report, with the user's umask
         yield "read the grader's files", "read", (str(file),)
         for name, path in (("create", new), ("overwrite", file), ("touch", file)):
             yield "change the grader's files", name, (str(path),)
@@ -105,7 +105,7 @@ def _succeeds(student: Student, name: str, arguments: tuple[Any, ...]) -> bool:
     except Raised as error:
         if "OSError" in error.remote.kinds:
             return False
-        raise SandboxError(f"the canary failed at {name}: {error}") from None
+        raise SandboxError(f"the sandbox self-test failed at {name}: {error}") from None
     except Crashed:
         return name == "execute"
     return True

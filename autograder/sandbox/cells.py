@@ -1,10 +1,10 @@
-"""Which statements of a notebook are executed: what the assignment asks for, and whatever that uses.
+"""Select the statements of a notebook to execute: what the assignment asks for, and everything that uses.
 
-A notebook holds more than definitions: it installs, draws, trains and tries things out. From the names that are asked
-for, this module follows the names that code looks up to the statements that bind them, and leaves out the rest. Of
-several definitions of a name the last counts, and one before it where that is used (``class GPT(GPT)``).
+A notebook contains more than definitions: it installs, plots, trains and experiments. From the names asked for, this
+module follows looked-up names to the statements that bind them, and leaves out the rest. Of several definitions of a
+name the last counts, plus an earlier one that it uses (``class GPT(GPT)``).
 
-Only what Python itself brings is used here: it runs beside student code, and in a student's own kernel.
+Only the standard library is used here: this runs beside student code, and in a student's own kernel.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from dataclasses import dataclass
 
 from autograder.sandbox import pieces
 
-MAX_COMMANDS = 50  # lines of one cell that are found out to be commands one by one
+MAX_COMMANDS = 50  # lines of one cell recognised as commands one by one
 # Cell magics around ordinary code; %%writefile gpt.py is a way to write a class, too.
 AROUND_CODE = re.compile(r"%%(time|timeit|capture|prun|python3?|py|writefile\s+(-a\s+)?\S+\.py)\b")
 COMMAND = re.compile(r"\s*(?P<sure>[%!]|\w[\w, ]*=\s*[%!])|\s*\?|.*\?\s*$")
 OWN = re.compile(r"(from|import)\s+autograder\b|check(\.\w+)?\(")  # the calls that ask for points
 LOOKS_UP = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
-BY_NAME = frozenset(("globals", "eval", "exec", "vars"))  # whoever uses these may mean any definition
+BY_NAME = frozenset(("globals", "eval", "exec", "vars"))  # code that uses these may mean any definition
 DEFINITION = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORT = (ast.Import, ast.ImportFrom)
 LOOP = (ast.For, ast.AsyncFor, ast.While)
@@ -34,7 +34,7 @@ LOOP = (ast.For, ast.AsyncFor, ast.While)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """A top-level statement of a cell (counted from 1), or why it is none, and the names that it binds."""
+    """A top-level statement of a cell (counted from 1) or its syntax error, and the names that it binds."""
 
     cell: int
     line: int
@@ -44,19 +44,19 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Names bound at the top level: of the harmless ones, all that bind them may run, needed or not."""
+    """Names bound at the top level; all statements that bind harmless ones may run, needed or not."""
 
     harmless: set[str]
     others: set[str]
 
 
 def place(cell: int) -> str:
-    """What tracebacks and messages call a cell."""
+    """Return a cell's name in tracebacks and messages."""
     return f"cell {cell}"
 
 
 def statements(cells: Iterable[str]) -> tuple[list[Statement], list[tuple[int, int]]]:
-    """All statements in order, and the places (cell, line) of commands that only a notebook understands."""
+    """Return all statements in order, and (cell, line) of each notebook command."""
     found, commands = list[Statement](), list[tuple[int, int]]()
     for cell, text in enumerate(cells, 1):
         code, own = python(text)
@@ -71,13 +71,13 @@ def statements(cells: Iterable[str]) -> tuple[list[Statement], list[tuple[int, i
 
 
 def python(text: str) -> tuple[str, list[int]]:
-    """The Python of a cell, each line where it was, and the numbers of lines that only a notebook understands."""
+    """Return the Python code of a cell with unchanged line numbers, and the lines of its notebook commands."""
     lines, commands = text.split("\n"), list[int]()
     if text.startswith("%%"):
         if not AROUND_CODE.match(text):
             return "", [1]
         lines[0], commands = "", [1]
-    # A % that goes on with an expression or stands in a text is no command; one that is makes Python stop there.
+    # A % in an expression or string parses; one that starts a command is a syntax error at that line.
     for _ in range(MAX_COMMANDS):
         body = pieces.body_of("\n".join(lines))
         if not isinstance(body, SyntaxError):
@@ -93,7 +93,7 @@ def python(text: str) -> tuple[str, list[int]]:
 
 
 def _taken_out(lines: list[str], number: int) -> int:
-    """Put a ``pass`` in place of the command in that line and in those that continue it."""
+    """Replace the command on that line, with its continuation lines, by ``pass``."""
     line = lines[number - 1]
     lines[number - 1] = f"{line[: len(line) - len(line.lstrip())]}pass"
     following = number
@@ -107,7 +107,7 @@ def _taken_out(lines: list[str], number: int) -> int:
 
 
 def _binds(node: ast.AST) -> frozenset[str]:
-    """The names that a statement binds at the top level, or whose object it changes."""
+    """Return the names that a statement binds at the top level, or whose object it changes."""
     if isinstance(node, ast.Expr):  # setattr(GPT, "generate", generate)
         call = node.value
         known = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "setattr"
@@ -135,19 +135,19 @@ def _root(node: ast.AST) -> str:
 
 
 def _uses(node: ast.stmt | SyntaxError, names: _Names) -> set[str]:
-    """Which of ``names`` a statement uses, whenever that is."""
+    """Return which of ``names`` a statement uses, at once or later."""
     if isinstance(node, SyntaxError):
         return set()
     try:
         return _looked_up(compile(ast.Module([node], []), "", "exec", dont_inherit=True), names)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()  # it cannot be executed either
+        return set()  # it cannot run either
 
 
 def _looked_up(code: types.CodeType, names: _Names) -> set[str]:
-    """Which of ``names`` the code, with the functions in it, looks up among the globals."""
+    """Return which of ``names`` the code and its functions look up as globals."""
     found = names.harmless.intersection(code.co_names)
-    # Among these names are attributes, which mean nothing here, and outside of functions what is bound there itself.
+    # co_names also has attributes, which do not count, and outside functions the names bound there.
     if not code.co_flags & inspect.CO_OPTIMIZED or not names.others.isdisjoint(code.co_names):
         found = {step.argval for step in dis.get_instructions(code) if step.opname in LOOKS_UP}
         found &= names.harmless | names.others
@@ -161,10 +161,10 @@ def _looked_up(code: types.CodeType, names: _Names) -> set[str]:
 
 
 def needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Statement]:
-    """Those statements that the ``wanted`` names need, in their order.
+    """Return the statements that the ``wanted`` names need, in order.
 
-    A name that some code uses means its last value, or, where the code runs at once as the bases of a class do, the
-    last one before: both are taken.
+    A name used in code means its last value, or, if the code runs at once (such as the bases of a class), the last one
+    before: both are kept.
     """
     binding: dict[str, list[int]] = defaultdict(list)
     for number, statement in enumerate(found):
@@ -173,7 +173,7 @@ def needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Statement]
     calm = {n for n, made in binding.items() if all(isinstance(found[m].node, (*DEFINITION, *IMPORT)) for m in made)}
     names = _Names(calm, (set(binding) | BY_NAME) - calm)
     definitions = [(n, len(found)) for s in found if isinstance(s.node, DEFINITION) for n in s.binds]
-    # What is imported with a star may be anything.
+    # A star import may bind any name.
     chosen, seen, open_ends = set(binding["*"]), set[tuple[str, int]](), [(name, len(found)) for name in wanted]
     while open_ends:
         name, before = end = open_ends.pop()
@@ -191,9 +191,9 @@ def needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Statement]
 
 
 def _making(found: Sequence[Statement], binding: list[int]) -> Iterator[int]:
-    """The statements that make the last value of a name: the last that binds it, and those that change it after that.
+    """Yield the statements that make the last value of a name: the last that binds it, and later changes to it.
 
-    A loop is never one of them: it would run for as long as it takes to train.
+    Loops are excluded, since a training loop would run to its end.
     """
     for number in reversed(binding):
         node = found[number].node
@@ -211,12 +211,12 @@ def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
 
 
 def _names_itself(target: ast.expr) -> bool:
-    """Whether an assignment gives a name a new value, and not only an object a new part."""
+    """Return whether an assignment binds a name, rather than changing part of an object."""
     return not isinstance(target, (ast.Attribute, ast.Subscript))
 
 
 def left_out(found: Sequence[Statement], kept: Iterable[Statement]) -> list[tuple[int, int]]:
-    """The places (cell, line) of statements that would do something and are not executed."""
+    """Return (cell, line) of each statement that has an effect but is not executed."""
     ran = set(kept)
     return [(s.cell, s.line) for s in found if s not in ran and _does_something(s.node)]
 

@@ -1,21 +1,21 @@
-"""What a worker does to itself before it sees a line of student code: it gives up what the code could do harm with.
+"""Confine a worker before it runs any student code: it gives up everything that the code could abuse.
 
-Layer upon layer, each by what the kernel offers to everyone, and each left out where it is not there. The names of
-those that held end up in the report's provenance:
+The layers use kernel features that need no privilege, and each is skipped if unavailable. The report's provenance
+names the layers in force:
 
-    cpu, as, fsize, nofile, core, sigpending    resource limits; nproc where the worker is a user of its own
-    uid              another user for each worker, where the grader is root
-    capabilities     none, where the grader is root but the worker cannot be another user
-    no_new_privs     nothing that is executed gains privileges
-    undumpable       other processes of the user cannot look into this one
-    landlock-N       files: libraries can be read, the scratch folder written to, nothing else (N is the kernel's ABI)
+    cpu, as, fsize, nofile, core, sigpending    resource limits; nproc if the worker has its own user
+    uid              a separate user for each worker, if the grader is root
+    capabilities     none, if the grader is root but the worker cannot change its user
+    no_new_privs     executed programs gain no privileges
+    undumpable       other processes of the user cannot inspect this one
+    landlock-N       files: read libraries, write to the scratch folder, nothing else (N is the kernel's ABI)
     seccomp          no processes, threads, programs, sockets, folders, signals to others; see seccomp.py
-    no_open          no files at all, by seccomp: where Landlock is missing
+    no_open          no files at all, by seccomp, if Landlock is missing
 
-A worker that is another user may be unable to read the very libraries that it needs: a virtual environment under
-/root, which is closed to others, is common in containers. The zygote tries it once. Where libraries cannot be read the
-user stays, since student code imports late and preloading cannot foresee what; Landlock and seccomp then do the work.
-With no_open nothing is read later in any case (the zygote has loaded what students use), so the user is changed.
+A worker with its own user may be unable to read its libraries: containers often have a virtual environment under
+/root, closed to others. The zygote tests this once. If libraries are unreadable the user stays, since student code
+imports late and preloading cannot foresee what; Landlock and seccomp then do the work. With no_open nothing is read
+later anyway (the zygote has loaded what students use), so the user is changed.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ PROCESSES = 64  # of one user, threads included
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Ceilings for one submission; the trusted side counts CPU seconds itself, the resource limits are the backstop.
+    """Limits for one submission; the trusted side counts CPU seconds itself, with resource limits as a backstop.
 
     A process is idle while it neither computes nor waits for a CPU or the disk. Wall limits are five times the CPU
-    limits, so that a busy machine changes no score where the kernel does not tell idle time.
+    limits, so that a busy machine changes no score even if the kernel does not report idle time.
     """
 
     call_cpu: float = 10.0  # s, one call
-    again_cpu: float = 2.0  # s, another call of what has already run into its limit once
+    again_cpu: float = 2.0  # s, a repeated call that hit its limit before
     submission_cpu: float = 50.0  # s, all calls together
     call_idle: float = 8.0  # s, one call
-    again_idle: float = 0.5  # s, another call of what has already run into its limit once
+    again_idle: float = 0.5  # s, a repeated call that hit its limit before
     submission_idle: float = 20.0  # s, all calls together
     wall_factor: float = 5.0
     memory: int = 2 << 30  # bytes of address space
@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The layers of this machine, worked out once by the zygote, so that a worker only has to apply them."""
+    """The layers available on this machine, prepared once by the zygote; a worker only applies them."""
 
     files: landlock.Policy | None
     calls: seccomp.Filter | None
@@ -66,21 +66,21 @@ class Plan:
 
     @property
     def opens_nothing(self) -> bool:
-        """Whether workers will find no file, so that whatever they use must be loaded before."""
+        """Return whether workers cannot open files, so that everything they use must be loaded first."""
         return self.files is None and self.calls is not None
 
 
 def plan(root: str, without: Collection[str] = ()) -> Plan:
-    """What can be had here. ``root`` holds the grader's package; ``without`` leaves out landlock, seccomp or uid."""
+    """Return the layers available here. ``root`` contains the package; ``without`` omits landlock, seccomp or uid."""
     files = None if "landlock" in without else landlock.prepare(root)
     filters = "seccomp" not in without and seccomp.available()
     calls, without_files = (seccomp.build(opening=True), seccomp.build(opening=False)) if filters else (None, None)
     pool = None
     if "uid" not in without and sys.platform == "linux" and os.geteuid() == 0:
-        os.chmod(".", 0o711)  # the scratch folders lie in it, each its user's own
+        os.chmod(".", 0o711)  # it contains the scratch folders, each owned by its user
         pool = uids.Pool()
         uid = pool.take()
-        # Where no file can be opened, everything is loaded already.
+        # If no file can be opened, everything is already loaded.
         needed = [] if files is None and calls else [folder for folder in sys.path if os.path.isdir(folder)]
         if uid is None or not uids.usable(uid, needed):
             pool = None
@@ -90,7 +90,7 @@ def plan(root: str, without: Collection[str] = ()) -> Plan:
 
 
 def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | None) -> list[str]:
-    """Apply every layer to this process, for good; the names of the layers that held. The order matters."""
+    """Apply every layer to this process permanently, in this order; return the names of those in force."""
     held: list[str] = []
 
     def apply(name: str, layer: Callable[[], None]) -> bool:
@@ -103,9 +103,9 @@ def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | N
 
     close_all_but(channel)
     os.umask(0o077)
-    # When memory runs out, the kernel should take the student's process, not the grader.
+    # If memory runs out, the kernel should kill the student's process, not the grader.
     with contextlib.suppress(OSError):
-        linux.prctl(linux.PR_SET_DUMPABLE, 1)  # or the file below is not this user's
+        linux.prctl(linux.PR_SET_DUMPABLE, 1)  # else this user does not own the file below
         with open("/proc/self/oom_score_adj", "w") as file:
             file.write("1000")
     die_with_parent()
@@ -116,14 +116,14 @@ def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | N
         ("FSIZE", limits.file_size, limits.file_size),
         ("NOFILE", limits.open_files, limits.open_files),
         ("CORE", 0, 0),
-        # Signals that are queued count for the user as a whole, so that others could see how many there are.
+        # Queued signals are counted per user, so others could observe their number.
         *([("SIGPENDING", 0, 0)] if hasattr(resource, "RLIMIT_SIGPENDING") else []),
         *([] if uid is None else [("NPROC", PROCESSES, PROCESSES)]),
     ):
         apply(kind.lower(), partial(resource.setrlimit, getattr(resource, f"RLIMIT_{kind}"), (soft, hard)))
     os.chdir(scratch)
     if uid is not None and apply("uid", partial(_move, scratch, uid)):
-        die_with_parent()  # forgotten with the change of user
+        die_with_parent()  # reset by the change of user
     elif os.geteuid() == 0:
         apply("capabilities", linux.drop_capabilities)
     apply("no_new_privs", partial(linux.prctl, linux.PR_SET_NO_NEW_PRIVS, 1))
@@ -137,19 +137,19 @@ def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | N
 
 
 def close_all_but(channel: int) -> None:
-    """Leave the standard descriptors and ``channel`` open, nothing else."""
+    """Close all descriptors except the standard ones and ``channel``."""
     os.closerange(3, channel)
     os.closerange(channel + 1, 1 << 16)
 
 
 def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
-    """Ask the kernel to end this process when the thread that started it ends (Linux)."""
+    """Ask the kernel to kill this process when the thread that started it ends (Linux)."""
     with contextlib.suppress(OSError):
         linux.prctl(linux.PR_SET_PDEATHSIG, by)
 
 
 def undumpable() -> None:
-    """Keep other processes of the same user from reading this one's memory. Raises OSError where that cannot be."""
+    """Keep other processes of the same user from reading this one's memory. Raises OSError if refused."""
     linux.prctl(linux.PR_SET_DUMPABLE, 0)
 
 

@@ -1,6 +1,6 @@
-"""What the canary hands in as gpt.py: each function tries what student code must not be able to do.
+"""Attempt to escape the sandbox; the self-test submits this file as gpt.py. Student code must fail at each function.
 
-One that returns has succeeded; OSError means that it was denied. Nothing here does harm where it succeeds.
+A function that returns has succeeded; OSError means that it was denied. A success does no harm.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ def enter(folder: str) -> int:
 
 
 def create(path: str) -> int:
-    """Write a file that is not there."""
+    """Create a file."""
     return Path(path).write_text("left by the canary")
 
 
 def overwrite(path: str) -> None:
-    """Write into a file that is there."""
+    """Open an existing file for writing."""
     os.close(os.open(path, os.O_WRONLY))
 
 
 def touch(path: str) -> None:
-    """Change when a file was written."""
+    """Change a file's modification time."""
     os.utime(path)
 
 
@@ -56,7 +56,7 @@ def start_thread() -> None:
 
 
 def make_folder() -> None:
-    """Make a folder in the scratch folder."""
+    """Create a folder in the scratch folder."""
     os.mkdir("folder")
     os.rmdir("folder")
 
@@ -68,12 +68,12 @@ def lock() -> None:
 
 
 def affinity(pid: int) -> int:
-    """Ask on which processors another process runs."""
+    """Read the CPU affinity of another process."""
     return len(os.sched_getaffinity(pid))
 
 
 def execute() -> None:
-    """Become another program."""
+    """Execute another program."""
     os.execv("/bin/true", ["true"])
 
 
@@ -89,11 +89,11 @@ def send(port: int) -> None:
 
 
 def listen() -> None:
-    """Be reachable by others."""
+    """Bind a socket that others can reach."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("\0autograder-canary")
 
 
 def signal(pid: int) -> None:
-    """Send a signal; number 0 only asks whether one may."""
+    """Send signal 0, which only checks for permission."""
     os.kill(pid, 0)

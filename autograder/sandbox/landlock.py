@@ -1,7 +1,7 @@
-"""Landlock: which files a process can reach at all, which the kernel (5.13 or newer) enforces without any privilege.
+"""Restrict the files a process can reach with Landlock, which the kernel (5.13 or newer) enforces without privilege.
 
-Reading is left for Python's own library, what is installed beside it and shared libraries, so that imports work as
-late as students write them; writing for the scratch folder alone. Whether a path exists stays visible.
+Python's library, installed packages and shared libraries stay readable, so that late imports work; only the scratch
+folder is writable. The existence of a path stays visible.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REMOVE_FILE, MAKE_REG = 1 << 5, 1 << 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 READ = READ_FILE | READ_DIR
 WRITE = READ | WRITE_FILE | REMOVE_FILE | MAKE_REG | TRUNCATE  # no folders: the scratch folder stays flat
-ON_FILES = WRITE_FILE | READ_FILE | TRUNCATE  # the rights that a rule on something other than a folder can give
+ON_FILES = WRITE_FILE | READ_FILE | TRUNCATE  # the rights that a rule on a non-folder can grant
 
 SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store"),  # shared libraries
@@ -40,13 +40,13 @@ SYSTEM = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What remains allowed: paths, each with the rights to it and to what lies beneath."""
+    """The remaining rights: paths, each with the rights to it and everything below."""
 
     abi: int
     rules: tuple[tuple[str, int], ...]
 
     def apply(self, scratch: str) -> None:
-        """Restrict this process for good. Raises OSError where the kernel refuses."""
+        """Restrict this process permanently. Raises OSError if the kernel refuses."""
         handled = (1 << 13) - 1
         for since, right in ((2, REFER), (3, TRUNCATE), (5, IOCTL_DEV)):
             handled |= right if self.abi >= since else 0
@@ -62,13 +62,13 @@ class Policy:
 
 
 def prepare(root: str) -> Policy | None:
-    """What a student's process may read; None where the kernel has no Landlock. ``root`` holds the grader's package."""
+    """Return the files a student's process may read; None without Landlock. ``root`` contains the grader's package."""
     try:
         abi = linux.syscall(CREATE_RULESET, None, 0, VERSION)
     except OSError:
         return None
     package = Path(root).resolve()
-    # In a checkout the reference and the tests lie beside the package, in site-packages the libraries do.
+    # A checkout has the reference and the tests beside the package; site-packages has libraries there.
     hidden = package if (package / "pyproject.toml").exists() else package / "autograder"
     rules: dict[str, int] = {}
     for tree in libraries():
@@ -78,14 +78,14 @@ def prepare(root: str) -> Policy | None:
 
 
 def libraries() -> list[Path]:
-    """The folders and files that imports and shared libraries need."""
+    """Return the folders and files that imports and shared libraries need."""
     own = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     found = {*SYSTEM, *own, *sys.path, f"{sys.base_prefix}/lib", *os.environ.get("LD_LIBRARY_PATH", "").split(":")}
     return sorted({Path(entry).resolve() for entry in found if os.path.isabs(entry) and os.path.exists(entry)})
 
 
 def _without(tree: Path, hidden: Path) -> Iterator[tuple[str, int]]:
-    """Rules that give ``tree`` without reading ``hidden``; its names can be listed, for rights only add up."""
+    """Yield rules for reading ``tree`` except ``hidden``, whose names stay listable, since rules only add rights."""
     if tree == hidden:
         return
     if tree not in hidden.parents:

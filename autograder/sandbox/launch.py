@@ -1,4 +1,4 @@
-"""Launches the zygote's process. Little is imported here, so that it can come before all else: torch takes longest."""
+"""Launch the zygote's process. Imports little, so that it can start first: importing torch takes longest."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import IO, NamedTuple
 from autograder.sandbox import scratch
 
 ROOT = str(Path(__file__).resolve().parents[2])
-KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")  # how numpy and torch find and fit the machine
+KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")  # needed by numpy and torch on this machine
 
 
 class Launched(NamedTuple):
-    """A process that loads torch, the wire to it, its folder, and the file in it that it writes its complaints to."""
+    """A process that loads torch, its socket, its folder, and its log file there."""
 
     process: subprocess.Popen[bytes]
     wire: socket.socket
@@ -27,7 +27,7 @@ class Launched(NamedTuple):
     log: IO[bytes]
 
     def end(self) -> None:
-        """End the process, whatever it does, and take its folder away."""
+        """Kill the process and remove its folder."""
         self.wire.close()
         self.process.kill()
         self.process.wait()
@@ -39,7 +39,7 @@ _waiting: list[Launched] = []
 
 
 def launch(without: Sequence[str] = ()) -> Launched:
-    """A new process, or the one that was launched ahead; ``without`` names layers of confinement to leave out."""
+    """Return a new process, or the one launched ahead; ``without`` names sandbox layers to omit."""
     if _waiting and not without:
         return _waiting.pop()
     folder = Path(tempfile.mkdtemp(prefix="autograder-"))
@@ -49,7 +49,7 @@ def launch(without: Sequence[str] = ()) -> Launched:
     arguments = f"{theirs.fileno()}, {ROOT!r}, {tuple(without)!r}"
     boot = f"{path}; from autograder.sandbox.zygote import main; main({arguments})"
     process = subprocess.Popen(
-        # Neither the user's site-packages, nor the current folder, nor a cache file takes part.
+        # Ignore the user's site-packages, the current folder and bytecode caches.
         [sys.executable, "-s", "-P", "-B", "-c", boot],
         pass_fds=[theirs.fileno()],
         env=_environment(folder),
@@ -65,9 +65,9 @@ def launch(without: Sequence[str] = ()) -> Launched:
 
 @contextlib.contextmanager
 def ahead() -> Iterator[None]:
-    """Launch a process for whoever asks first; it ends with this context if nobody does."""
+    """Launch a process in advance for the first caller; it ends with this context if unused."""
     if sys.platform != "win32":
-        with contextlib.suppress(OSError):  # who asks will see it again, and say so
+        with contextlib.suppress(OSError):  # the caller will hit and report it again
             _waiting.append(launch())
     try:
         yield
@@ -77,7 +77,7 @@ def ahead() -> Iterator[None]:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """The whole environment of the zygote: nothing of the user's, one thread, no randomised hashes."""
+    """Return the zygote's complete environment: none of the user's variables, one thread, fixed hashes."""
     fixed = {
         "PATH": "/usr/bin:/bin",
         "HOME": str(home),

@@ -1,4 +1,4 @@
-"""System calls for which Python has no function, by way of the C library. On another system each of them fails."""
+"""Make system calls that Python lacks, through the C library. On other systems each of them fails."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PAUSES = (0.1, 0.3, 1.0)  # s, before a fork is tried again
 
 
 def prctl(option: int, value: int, pointer: Any = None) -> None:
-    """Set an attribute of this process. Raises OSError where the kernel refuses."""
+    """Set an attribute of this process. Raises OSError if the kernel refuses."""
     _checked(_libc().prctl(option, ctypes.c_ulong(value), pointer or ctypes.c_ulong(0), *[ctypes.c_ulong(0)] * 2))
 
 
 def drop_capabilities() -> None:
-    """Give up every privilege of root. Raises OSError where the kernel refuses, or the machine is unknown."""
+    """Drop every capability of root. Raises OSError if the kernel refuses or the machine is unknown."""
     number = CAPSET.get(platform.machine())
     if number is None:
         raise OSError(errno.ENOSYS, "the number of capset is not known")
@@ -37,12 +37,12 @@ def drop_capabilities() -> None:
 
 
 def syscall(number: int, *arguments: Any) -> int:
-    """A system call by number. Raises OSError where the kernel refuses."""
+    """Make a system call by number. Raises OSError if the kernel refuses."""
     return _checked(_libc().syscall(number, *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)))
 
 
 def fork() -> int:
-    """Fork, trying again a few times where others use up the processes. Raises OSError."""
+    """Fork, retrying a few times if the process limit is reached. Raises OSError."""
     for pause in PAUSES:
         try:
             return os.fork()

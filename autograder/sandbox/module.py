@@ -1,4 +1,4 @@
-"""An object built by the student's code, as the checks see it. Numbers in, numbers out."""
+"""Give checks access to an object built by the student's code. Numbers in, numbers out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALLED = {"__call__": "forward"}
 
 
 class Maker(Protocol):
-    """What a module asks of the ``Student`` that built it."""
+    """The part of ``Student`` that a module uses."""
 
     @property
     def process(self) -> Process | None: ...
@@ -34,7 +34,7 @@ class Maker(Protocol):
 
 
 class Module:
-    """An object built by the student's code. It lives in one process, and is gone when that is."""
+    """An object built by the student's code, which lives and ends with one process."""
 
     def __init__(
         self,
@@ -52,31 +52,31 @@ class Module:
 
     @property
     def numel(self) -> int:
-        """The number of parameters, each shared one counted once."""
+        """Return the number of parameters, counting each shared one once."""
         return sum(p.size for p in self.parameters)
 
     def __call__(self, *arguments: Any, seed: int = 0) -> Any:
-        """What the module returns for ``arguments`` (numpy arrays arrive as tensors)."""
+        """Return the module's output for ``arguments`` (numpy arrays arrive as tensors)."""
         return self.method("__call__", *arguments, seed=seed)
 
     def method(self, name: str, *arguments: Any, seed: int = 0) -> Any:
-        """What the method ``name`` returns."""
+        """Return the value of the method ``name``."""
         kind = f"{self.name}.{CALLED.get(name, name)}"
         given = {"number": self.number, "method": name, "arguments": list(arguments), "seed": seed}
         self._same_process()
         return self._student.call(f"{kind}({', '.join(map(shown, arguments))})", kind, "call", given)
 
     def trial(self, x: np.ndarray) -> dict[str, int]:
-        """How often each stand-in is called when the module is called with ``x``."""
+        """Return how often each stub is called when the module is called with ``x``."""
         kind = f"{self.name}.forward"
         self._same_process()
         given = {"number": self.number, "x": x}
         return self._student.call(f"{kind}({shown(x)})", kind, "trial", given, answers.counts)
 
     def stand_in(self, name: str, matrix: np.ndarray, d: int, count: int) -> bool:
-        """Let the ``count`` parts inside that have the size of the class ``name`` compute x @ matrix, if so many exist.
+        """Make the ``count`` parts inside with the size of the class ``name`` compute x @ matrix, if so many exist.
 
-        Their parameters then belong to the stand-in.
+        The stub then owns their parameters.
         """
         self._same_process()
         given = {"number": self.number, "name": name, "matrix": matrix, "d": d, "count": count}
@@ -86,14 +86,14 @@ class Module:
         return bool(paths)
 
     def gradients(self, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
-        """The gradients of the model's own loss, by parameter; those that get none are not there."""
+        """Return the gradients of the model's own loss, by parameter; parameters without one are omitted."""
         self._same_process()
         call = f"the gradients of {self.name} for idx of {shown(idx)}"
         given = {"number": self.number, "idx": idx, "targets": targets}
         return self._student.call(call, f"{self.name}.forward", "gradients", given, self._values)
 
     def train(self, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> list[float]:
-        """The losses, as the model computes them, of up to ``steps`` steps of Adam on one batch."""
+        """Return the model's own losses over up to ``steps`` steps of Adam on one batch."""
         self._same_process()
         given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
         call = f"{steps} steps of training {self.name}"
@@ -102,7 +102,7 @@ class Module:
         )
 
     def trace(self, idx: np.ndarray) -> dict[str, Any]:
-        """What the model returns for ``idx``, and the shapes that hooks see come out of its Blocks."""
+        """Return the model's output for ``idx``, and its Blocks' output shapes, as seen by hooks."""
         self._same_process()
         call = f"{self.name}.forward({shown(idx)})"
         return self._student.call(
@@ -110,39 +110,39 @@ class Module:
         )
 
     def inputs_during(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
-        """What the model is given, call by call, while its method ``name``, or else the function of gpt.py, runs."""
+        """Return the model's inputs, call by call, while its method ``name``, or else the function of gpt.py, runs."""
         self._same_process()
         where = "" if name in self.methods else "gpt"
         given = {"number": self.number, "module": where, "function": name, "arguments": list(arguments), "seed": seed}
-        seen = self._student.call(f"{self.name}.{name} under watch", f"{self.name}.{name}", "spy", given, list)
+        seen = self._student.call(f"{self.name}.{name} (inputs recorded)", f"{self.name}.{name}", "spy", given, list)
         return [idx for idx in seen if isinstance(idx, np.ndarray) and idx.ndim]
 
     def push(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Copy ``weights``, which stay as they are until then, into the parameters of these names at the next call."""
+        """Queue ``weights``, which must not change until then, to be copied into these parameters at the next call."""
         self._same_process()
         self._student.queue("push", {"number": self.number, "weights": dict(weights)})
 
     def pull(self) -> dict[str, np.ndarray]:
-        """The values of all parameters, as the module claims them."""
+        """Return the values of all parameters, as the module claims them."""
         self._same_process()
         call = f"{self.name} parameters"
         return self._student.call(call, self.name, "pull", {"number": self.number}, self._values)
 
     def _values(self, answer: Any) -> dict[str, np.ndarray]:
-        """What came for the parameters, which has their shapes."""
+        """Parse values for the parameters and check their shapes."""
         shapes = {p.name: p.shape for p in self.parameters}
-        values = {str(name): value for name, value in answer.items() if value.size}  # ``parameters`` has no empty ones
+        values = {str(name): value for name, value in answer.items() if value.size}  # ``parameters`` omits empty ones
         if any(shapes.get(name) != value.shape for name, value in values.items()):
             raise ValueError("not the shapes of the parameters")
         return values
 
     def _same_process(self) -> None:
         if self._process is not self._student.process:
-            raise Crashed(self.name, f"the Python process died in an earlier call, and the {self.name} with it")
+            raise Crashed(self.name, f"the Python process of this {self.name} died in an earlier call")
 
 
 def shown(value: Any) -> str:
-    """An argument, as it stands in a message."""
+    """Return an argument as shown in a message."""
     if isinstance(value, np.ndarray):
         return f"shape {tuple(value.shape)}"
     return value.name if isinstance(value, Module) else repr(value)

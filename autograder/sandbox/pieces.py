@@ -1,4 +1,4 @@
-"""Python source as syntax trees, as far as it parses: whole, or in pieces of which some do."""
+"""Parse Python source as far as possible: as a whole, or else piece by piece."""
 
 from __future__ import annotations
 import __future__
@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 
 DEFINES = re.compile(r"^(?:class|def|async def)\s+(\w+)", re.MULTILINE)
-MERGED = 40  # pieces of a file that does not parse that are tried together, for texts and brackets over many lines
+MERGED = 40  # pieces tried together if a file does not parse, for strings and brackets over many lines
 
 
 def parsed(source: bytes | str) -> Iterator[tuple[tuple[str, ...], list[ast.stmt] | SyntaxError]]:
-    """The top-level statements; where the source does not parse, piece by piece, with the error of those that do not.
+    """Yield the top-level statements; if the source does not parse, piece by piece, with the error of each bad one.
 
-    With each comes what it defines by the look of its text.
+    Each comes with the names that its text appears to define.
     """
     body = body_of(source)
     if not isinstance(body, SyntaxError):
@@ -27,7 +27,7 @@ def parsed(source: bytes | str) -> Iterator[tuple[tuple[str, ...], list[ast.stmt
 
 
 def text(source: bytes | str) -> str:
-    """Source as text; bytes in the encoding that they declare."""
+    """Return source as text, decoding bytes by their declared encoding."""
     if isinstance(source, str):
         return source
     try:
@@ -37,12 +37,12 @@ def text(source: bytes | str) -> str:
 
 
 def lines(text: str) -> list[str]:
-    """Lines as Python counts them: str.splitlines would also break at form feeds and the like."""
+    """Split into lines as Python counts them: str.splitlines would also split at form feeds."""
     return [f"{line}\n" for line in text.split("\n")]
 
 
 def flags(node: ast.stmt) -> int:
-    """What the statement asks of the compiler for all that follows it."""
+    """Return the compiler flags that a statement sets for the code after it."""
     if not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
         return 0
     found = 0
@@ -51,9 +51,9 @@ def flags(node: ast.stmt) -> int:
     return found
 
 
-@functools.lru_cache(1)  # who looks whether something parses wants it next
+@functools.lru_cache(1)  # callers that test whether a source parses use the result next
 def body_of(source: bytes | str) -> list[ast.stmt] | SyntaxError:
-    """The statements of a source, or why there are none."""
+    """Return the statements of a source, or its syntax error."""
     try:
         return ast.parse(source).body
     except SyntaxError as error:
@@ -63,9 +63,9 @@ def body_of(source: bytes | str) -> list[ast.stmt] | SyntaxError:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, list[ast.stmt] | SyntaxError]]:
-    """A text that does not parse, in pieces that begin at the left margin, each on its own lines.
+    """Split a text that does not parse into pieces that begin at the left margin, keeping line numbers.
 
-    Pieces that only parse together (decorators, texts, brackets) are put together; what never does stands alone.
+    Pieces that only parse together (decorators, strings, brackets) are joined; a piece that never parses stays alone.
     """
     rows = lines(text)
     starts = [i for i, row in enumerate(rows) if row[:1].strip() and row[0] not in "#)]}"]

@@ -1,7 +1,7 @@
-"""Known linear maps in place of a student's parts, so that one class is judged without the others.
+"""Replace a student's parts by stubs, known linear maps, so that one class is judged without the others.
 
-The construction stays the student's own: only ``forward`` is replaced, of a class or of single modules. A class that
-cannot be built is replaced by one that bears whatever a constructor does to it.
+The student's constructors still run: only ``forward`` is replaced, of a class or of single modules. A class that
+cannot be built is replaced by one that accepts anything a constructor does to it.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ ABSENT = object()
 
 
 class Probes:
-    """The maps in force, by the name of what they stand in for, and how often each was called."""
+    """The active stubs, by the name of the replaced class, and how often each was called."""
 
     def __init__(self) -> None:
         self.matrices: dict[str, Tensor] = {}
         self.calls: dict[str, int] = {}
         self.classes: dict[str, type] = {}
-        self.originals: list[tuple[Any, str, Any]] = []  # a namespace or a class, a name in it, and what it was
+        self.originals: list[tuple[Any, str, Any]] = []  # namespace or class, name, original value
 
     def leave(self) -> None:
-        """Put back what stand-ins have replaced. What was built with them keeps them."""
+        """Restore everything that stubs replaced. Objects built with stubs keep them."""
         for holder, name, value in reversed(self.originals):
             if isinstance(holder, type):
                 delattr(holder, name) if value is ABSENT else setattr(holder, name, value)
@@ -35,7 +35,7 @@ class Probes:
                 holder[name] = value
 
     def stand_in(self, namespace: dict[str, Any], name: str, matrix: Tensor, replace: bool) -> None:
-        """From now on, ``forward`` of the class ``name`` multiplies by ``matrix``; or the whole class is replaced."""
+        """Make ``forward`` of the class ``name`` multiply by ``matrix``, or replace the whole class."""
         cls = namespace.get(name, ABSENT)
         forward = self.forward(name, matrix)
         if replace or not isinstance(cls, type):
@@ -48,7 +48,7 @@ class Probes:
         self.classes[name] = cls
 
     def forward(self, name: str, matrix: Tensor) -> Callable[..., Tensor]:
-        """A forward that multiplies its first argument by ``matrix`` and counts its calls."""
+        """Return a forward that multiplies its first argument by ``matrix`` and counts its calls."""
         self.matrices[name], self.calls[name] = matrix, 0
 
         def forward(module: nn.Module, x: Tensor, *_: Any, **__: Any) -> Tensor:
@@ -58,7 +58,7 @@ class Probes:
         return forward
 
     def stand_in_children(self, built: nn.Module, name: str, matrix: Tensor, d: int, count: int) -> list[str]:
-        """The same for the ``count`` modules in ``built`` that have the size of ``name``; their paths, if so many."""
+        """Do this for the ``count`` modules in ``built`` of the size of ``name``; return their paths, if so many."""
         wanted = SIZES[name](d)
         taken = tuple(f"{path}." for path, child in built.named_modules() if self._stands_in(child))
         found = [
@@ -79,7 +79,7 @@ class Probes:
         return isinstance(module, tuple(self.classes.values())) or "forward" in vars(module)
 
     def owner(self, built: nn.Module, parameter: str) -> str:
-        """The stand-in that holds a parameter of ``built``, or ""."""
+        """Return the stub that owns a parameter of ``built``, or ""."""
         parts = parameter.split(".") if self.classes else ()
         for end in range(1, len(parts)):
             child = built.get_submodule(".".join(parts[:end]))
@@ -89,7 +89,7 @@ class Probes:
         return ""
 
 
-# Entries in matrices, by which a part is found that is not of the class that the handout names.
+# Weights in matrices, which identify a part whose class has another name than in the handout.
 SIZES: dict[str, Callable[[int], int]] = {
     "MultiHeadAttention": lambda d: 4 * d * d,
     "MLP": lambda d: 8 * d * d,
@@ -102,7 +102,7 @@ def _weights(module: nn.Module) -> int:
 
 
 class Bearing(nn.Module):
-    """A class in place of one that cannot be built: any arguments, any attribute."""
+    """A replacement for a class that cannot be built: accepts any arguments and attributes."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class Bearing(nn.Module):
 
 
 class Anything:
-    """Bears attribute access, calls, indexing, iteration, arithmetic and being handed to torch."""
+    """An object that accepts attribute access, calls, indexing, iteration, arithmetic and torch functions."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -152,5 +152,5 @@ class Anything:
 
 
 def linear(matrix: Any) -> Tensor:
-    """A map that came over the wire."""
+    """Return a matrix received over the wire as a tensor."""
     return torch.from_numpy(matrix)

@@ -1,7 +1,7 @@
-"""The grader's end of the wire: start a zygote, have processes forked from it, call them within limits, kill them.
+"""Control processes from the grader's side: start a zygote, fork processes from it, call them within limits, kill them.
 
-Nothing here imports torch. A ``Process`` answers calls one at a time; whatever it does, a call ends in a value or in
-one of the exceptions below, within its limits.
+Nothing here imports torch. A ``Process`` answers one call at a time; each call returns a value or raises one of the
+exceptions below, within its limits.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from autograder.sandbox import scratch, wire
 from autograder.sandbox.confine import Limits
 from autograder.sandbox.launch import launch
 
-GRACE = 5.0  # s to wait for a process that has been killed
-ANSWER = 60.0  # s for the zygote to fork or to reap, which takes milliseconds on a machine that is not overloaded
+GRACE = 5.0  # s to wait for a killed process
+ANSWER = 60.0  # s for the zygote to fork or reap, which normally takes milliseconds
 START = 120.0  # s for importing torch on a slow disk
-NOTICEABLE = 0.25  # s of idle time; less is not looked into
+NOTICEABLE = 0.25  # s of idle time; less is ignored
 
 
 Operation = tuple[str, dict[str, Any]]  # its name and its arguments
 
 
 class SandboxError(Exception):
-    """The grader's own machinery failed: never the student's fault."""
+    """The grader's own processes failed, which is never the student's fault."""
 
 
 class TimedOut(Exception):
@@ -47,20 +47,20 @@ class TimedOut(Exception):
 
 
 class Died(Exception):
-    """The process ended, or sent what is no answer, in the middle of a call."""
+    """The process ended or sent an invalid reply during a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """An exception that was raised in the process, as data."""
+    """An exception raised in the process, as data."""
 
     type: str
     text: str
     name: str
     kinds: tuple[str, ...]
     frames: tuple[tuple[str, int, str, str], ...]  # file, line, function, source line; the innermost last
-    near: str = ""  # a name that there is, near the one that there is not
-    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()  # of the tensors that the innermost line names
+    near: str = ""  # a defined name close to the undefined one
+    shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()  # of the tensors named on the innermost line
 
 
 class RaisedRemotely(Exception):
@@ -74,7 +74,7 @@ class RaisedRemotely(Exception):
 class Zygote:
     """A process with torch loaded, from which workers and the oracle are forked. Use as a context manager.
 
-    ``without`` leaves out layers of confinement (landlock, seccomp, uid), to see what the others hold.
+    ``without`` omits sandbox layers (landlock, seccomp, uid), to test the others.
     """
 
     def __init__(self, limits: Limits | None = None, without: Sequence[str] = ()) -> None:
@@ -92,11 +92,11 @@ class Zygote:
 
     @property
     def pid(self) -> int:
-        """The zygote's own process."""
+        """Return the zygote's pid."""
         return self._process.pid
 
     def ready(self) -> dict[str, Any]:
-        """Wait until torch is loaded; versions and platform. Raises SandboxError with the reason where it is not."""
+        """Wait until torch is loaded; return versions and platform. Raises SandboxError with the reason if it fails."""
         if not self.facts:
             self.facts = self._receive(START)
             if self.facts["threads"] != 1:
@@ -104,12 +104,12 @@ class Zygote:
         return self.facts
 
     def fork(self, role: str) -> Process:
-        """A new process in ``role``: "student" (confined) or "oracle"."""
+        """Fork a new process in ``role``: "student" (confined) or "oracle"."""
         self.ready()
         try:
             folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self.folder))
         except OSError as error:
-            raise SandboxError(f"there is no place for a {role} process: {error}") from None
+            raise SandboxError(f"no folder could be created for a {role} process: {error}") from None
         ours, theirs = socket.socketpair()
         out, into = os.pipe()
         request = {"do": "fork", "role": role, "scratch": str(folder), "limits": asdict(self.limits)}
@@ -131,13 +131,13 @@ class Zygote:
         return Process(self, int(answer["pid"]), ours, out, folder)
 
     def oracle(self) -> Process:
-        """The oracle's process: one for all submissions, since no student code is in it, and another after a death."""
+        """Return the oracle process, shared by all submissions: no student code is in it. Restart it after a crash."""
         if self._kept is None or not self._kept.alive:
             self._kept = self.fork("oracle")
         return self._kept
 
     def reap(self, pid: int, forked: bool) -> dict[str, Any]:
-        """Kill ``pid``, with all that it may have ``forked``, and wait for it; how it ended."""
+        """Kill ``pid`` and anything it may have ``forked``, wait for it, and return how it ended."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):
@@ -149,12 +149,12 @@ class Zygote:
         return self._receive(ANSWER)
 
     def close(self) -> None:
-        """End the zygote and everything forked from it."""
+        """End the zygote and all its forks."""
         if self._kept is not None:
             with contextlib.suppress(SandboxError):
                 self._kept.close()
         self._socket.close()
-        if self.facts:  # it has forked: let it end what came of that
+        if self.facts:  # it may have forked: let it kill its children
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(GRACE)
         self._launched.end()
@@ -180,14 +180,14 @@ class Zygote:
         return bytes(parts)
 
     def _last_words(self) -> str:
-        with contextlib.suppress(OSError):  # where a student's process could remove it
+        with contextlib.suppress(OSError):  # a student's process may have removed it
             lines = (self.folder / "zygote.log").read_text("utf-8", "replace").strip().splitlines()
             return f": {wire.clean(lines[-1])}" if lines else ""
         return ""
 
 
 class Process:
-    """One forked process and the wire to it."""
+    """One forked process and its socket."""
 
     def __init__(self, zygote: Zygote, pid: int, channel: socket.socket, output: int, folder: Path) -> None:
         self.pid = pid
@@ -196,7 +196,7 @@ class Process:
         self._zygote, self._channel, self._out, self._folder = zygote, channel, output, folder
         self._cap = zygote.limits.output
         self._alive, self._cpu_at_end, self._idle_at_end, self._exit = True, 0.0, 0.0, 0
-        self._unexplained = 0.0  # s of calls in which neither this process nor that one computed
+        self._unexplained = 0.0  # s of calls in which neither process computed
         self._held_up_before = _held_up(pid)
         channel.setblocking(False)
         os.set_blocking(output, False)
@@ -211,12 +211,12 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether it can still be called."""
+        """Return whether it can still be called."""
         return self._alive
 
     @property
     def cpu(self) -> float:
-        """CPU seconds used so far, from the kernel's clock of that process."""
+        """Return the CPU seconds used so far, from the kernel's clock of that process."""
         if not self._alive:
             return self._cpu_at_end
         try:
@@ -227,15 +227,15 @@ class Process:
 
     @property
     def idle(self) -> float:
-        """Seconds of calls in which it neither computed nor waited for a CPU; 0 where the kernel does not tell."""
+        """Return the seconds of calls in which it neither computed nor waited for a CPU; 0 if unknown."""
         if not self._alive:
             return self._idle_at_end
         return 0.0 if self._unexplained < NOTICEABLE else self._truly_idle(self._unexplained)
 
     def call(self, operations: Sequence[Operation], cpu: float, wall: float, idle: float = math.inf) -> Any:
-        """Have ``operations`` done in their order; the value of the last.
+        """Run ``operations`` in order and return the value of the last.
 
-        Raises TimedOut or Died, after which the process is gone, or RaisedRemotely: what came after is not done then.
+        Raises TimedOut or Died, after which the process is gone, or RaisedRemotely, which skips the rest.
         """
         if not self._alive:
             raise Died("its process has already ended")
@@ -249,7 +249,7 @@ class Process:
         return answer.get("value")
 
     def close(self) -> None:
-        """Kill the process and collect what it printed; harmless when it is dead."""
+        """Kill the process and collect its output; does nothing if it has ended."""
         if not self._alive:
             return
         self._idle_at_end = self.idle
@@ -261,15 +261,15 @@ class Process:
         os.close(self._out)
         started = time.thread_time()
         scratch.remove(self._folder)
-        self._cpu_at_end += time.thread_time() - started  # what it left behind is its own cost
+        self._cpu_at_end += time.thread_time() - started  # cleaning up after it counts as its own time
 
     def _exchange(self, frame: bytes, cpu: float, wall: float, idle: float = math.inf) -> Any:
-        """Send ``frame`` and receive one; the descriptors never block, the clocks are looked at between waits."""
+        """Send ``frame`` and receive one; descriptors never block, and the clocks are checked between waits."""
         started, own_before, cpu_before = time.monotonic(), time.thread_time(), self.cpu
         unexplained_before = self._unexplained
 
         def clocks() -> tuple[float, float, float]:
-            """Seconds of this call so far: computing, in all, and those in which nobody computed."""
+            """Return the seconds of this call so far: CPU time, total, and those in which neither side computed."""
             spent, passed = self.cpu - cpu_before, time.monotonic() - started
             unexplained = max(0.0, passed - spent - (time.thread_time() - own_before))
             self._unexplained = unexplained_before + unexplained
@@ -310,20 +310,20 @@ class Process:
                     self._fail(str(error))
 
     def _truly_idle(self, unexplained: float) -> float:
-        """What is left of ``unexplained`` seconds when a busy machine has explained its part; 0 if unknown."""
+        """Return ``unexplained`` seconds minus the time that the busy machine accounts for; 0 if unknown."""
         now = _held_up(self.pid)
         if now is None or self._held_up_before is None:
             return 0.0
         return max(0.0, unexplained - (now - self._held_up_before))
 
     def _send(self, pending: memoryview) -> memoryview:
-        """Send what fits; the rest. Where nobody is there, reading says so."""
+        """Send as much as fits and return the rest. A closed socket is noticed on reading."""
         with contextlib.suppress(BlockingIOError, BrokenPipeError, ConnectionResetError):
             return pending[self._channel.send(pending) :]
         return pending
 
     def _fail(self, reason: str | None) -> NoReturn:
-        """The process is of no more use: end it, and say why; without a reason, it ended by itself."""
+        """Kill the process and raise Died with the reason; without one, it ended by itself."""
         self.close()
         if reason is None:
             killed = signal.Signals(-self._exit).name if self._exit < 0 else ""
@@ -331,8 +331,8 @@ class Process:
         raise Died(reason)
 
     def _drain(self) -> None:
-        """Take what was printed, keep the first bytes, drop the rest without blocking the process."""
-        for _ in range(16):  # a flood is taken in turns, so that the limits are looked at in between
+        """Read the output, keep the first bytes, and drop the rest without blocking the process."""
+        for _ in range(16):  # a flood is read in turns, so that limits are checked in between
             try:
                 part = os.read(self._out, 1 << 16)
             except (BlockingIOError, OSError):
@@ -345,21 +345,21 @@ class Process:
 
 
 def _held_up(pid: int) -> float | None:
-    """Seconds in which process ``pid`` or this thread waited for a CPU, or the machine was held up; None if unknown."""
+    """Return seconds that ``pid`` or this thread waited for a CPU, or the machine was stalled; None if unknown."""
     try:
         _, theirs, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
         _, ours, slices = Path("/proc/thread-self/schedstat").read_text().split()
         with open("/proc/stat") as file:
             ticks = [int(column) for column in file.readline().split()[1:]]
-        machine = (ticks[4] + ticks[7]) / os.sysconf("SC_CLK_TCK")  # waiting for the disk; stolen by another machine
-        # A kernel that keeps no account says 0 for everything.
+        machine = (ticks[4] + ticks[7]) / os.sysconf("SC_CLK_TCK")  # iowait and steal
+        # A kernel without this accounting reports 0 for everything.
         return (int(theirs) + int(ours)) / 1e9 + machine if int(slices) else None
     except (OSError, ValueError, IndexError):
         return None
 
 
 def described(raised: Any) -> Remote:
-    """An exception as the process described it; a bare one where the description is none."""
+    """Parse the process's description of an exception; return a bare Exception if it is invalid."""
     try:
         frames = tuple((str(file), int(line), str(where), str(text)) for file, line, where, text in raised["frames"])
         kinds = tuple(map(str, raised["kinds"]))

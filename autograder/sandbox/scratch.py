@@ -1,4 +1,4 @@
-"""Removes what submissions leave behind: folders of any depth, mode and number of files."""
+"""Remove what submissions leave behind: folders of any depth, mode and number of files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def remove(folder: Path | str) -> None:
 
 
 def _empty(top: int) -> None:
-    """Empty an open folder without recursion: what lies deeper is moved up, so that no path grows long."""
+    """Empty an open folder without recursion: nested folders are moved up, so that no path grows long."""
     prefix, count = secrets.token_hex(8), itertools.count()
     waiting = _unlink_files(top)
     while waiting:
@@ -32,7 +32,7 @@ def _empty(top: int) -> None:
             try:
                 for child in _unlink_files(folder):
                     with contextlib.suppress(OSError):
-                        _make_accessible(child, folder)  # moving a folder takes the right to write to it
+                        _make_accessible(child, folder)  # moving a folder needs write permission on it
                         moved = f"{prefix}-{next(count)}"
                         os.rename(child, moved, src_dir_fd=folder, dst_dir_fd=top)
                         waiting.append(moved)
@@ -42,7 +42,7 @@ def _empty(top: int) -> None:
 
 
 def _unlink_files(folder: int) -> list[str]:
-    """Unlink everything in an open folder but the folders in it, whose names are returned."""
+    """Unlink all files in an open folder and return the names of its subfolders."""
     found: list[str] = []
     unlinked = True
     while unlinked:  # some file systems skip entries while others are being removed

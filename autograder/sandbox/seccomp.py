@@ -1,7 +1,7 @@
-"""seccomp: which system calls a process can still make. A filter in classic BPF needs no privilege and no library.
+"""Restrict a process's system calls with seccomp. A filter in classic BPF needs no privilege and no library.
 
-What is not named here stays allowed, for torch and Python need many calls. What a newer kernel adds is unknown to
-programs that work on an older one: it answers ENOSYS, and libraries fall back to what they used before.
+Calls not listed here stay allowed, since torch and Python need many. Calls of newer kernels return ENOSYS, and
+libraries fall back to older ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from autograder.sandbox import linux
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # as the kernel names them to a filter
-LAST = 456  # the newest call that is looked at by name; x32 calls have larger numbers as well
+LAST = 456  # the newest call known here; x32 calls also have larger numbers
 
 # Each call with its number on x86_64 and on aarch64.
 DENIED = """
@@ -53,14 +53,14 @@ setxattr 188 5  lsetxattr 189 6  fsetxattr 190 7  removexattr 197 14  lremovexat
 getxattr 191 8  lgetxattr 192 9  fgetxattr 193 10  listxattr 194 11  llistxattr 195 12  flistxattr 196 13
 utime 132 -  utimes 235 -  futimesat 261 -  utimensat 280 88  flock 73 32  truncate 76 45
 """
-# These report success and do nothing: scratch files never need to reach the disk, and waiting for it holds others up.
+# These succeed and do nothing: scratch files never need to reach the disk, and waiting for it would delay others.
 SYNCING = """
 sync 162 81  syncfs 306 267  fsync 74 82  fdatasync 75 83  sync_file_range 277 84  msync 26 227
 """
-# Callers fall back to an older call, whose arguments a filter can see.
+# Callers fall back to an older call whose arguments a filter can inspect.
 UNKNOWN = "clone3 435 435  openat2 437 437"
-# Where Landlock is missing, nothing is opened at all. A file that cannot be opened is then said to be absent, for that
-# is what code is prepared for: it imports or reads something only if it is there.
+# Without Landlock no file is opened at all. The error is then "no such file", since code expects that: it imports or
+# reads optional files only if they exist.
 OPENING = "open 2 -  openat 257 56"
 CHANGING = """
 creat 85 -  rmdir 84 -  unlink 87 -  unlinkat 263 35  rename 82 -  renameat 264 38
@@ -76,7 +76,7 @@ NEGATIVE = 0x80000000
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A call is allowed, or denied, for these ``values`` of ``mask`` bits of an argument, else the other way round."""
+    """A call is allowed (or denied) exactly if the ``mask`` bits of an argument have one of these ``values``."""
 
     call: str
     argument: int
@@ -90,7 +90,7 @@ CONDITIONS = (
     Condition("tgkill 234 131", 0, (OWN,)),
     Condition("prlimit64 302 261", 0, (0,)),
     Condition("sched_setaffinity 203 122", 0, (0,)),
-    # Attributes of other processes: one worker could set them for another one to read.
+    # Attributes of other processes: one worker could set them for another to read.
     Condition("sched_getaffinity 204 123", 0, (0, OWN)),
     Condition("sched_getparam 143 121", 0, (0, OWN)),
     Condition("sched_getscheduler 145 120", 0, (0, OWN)),
@@ -106,14 +106,14 @@ CONDITIONS = (
     # Flags ask whether a page is in memory (RWF_NOWAIT), or wait for the disk (RWF_SYNC).
     Condition("preadv2 327 286", 5, (0,)),
     Condition("pwritev2 328 287", 5, (0,)),
-    Condition("madvise 28 233", 2, (12, 20, 21), allowed=False),  # MERGEABLE, COLD, PAGEOUT: of pages that others share
-    # The names of threads and of memory; not PDEATHSIG, without which a process could outlive the grader.
+    Condition("madvise 28 233", 2, (12, 20, 21), allowed=False),  # MERGEABLE, COLD, PAGEOUT affect shared pages
+    # Names of threads and of memory; not PDEATHSIG, which a process could clear to outlive the grader.
     Condition("prctl 157 167", 0, (15, 16, 0x53564D41)),
     # DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC, GETPIPE_SZ. Others lock files, send signals, set hints on files.
     Condition("fcntl 72 25", 1, (0, 1, 2, 3, 4, 1030, 1032)),
     # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. Others send signals or change a file's attributes.
     Condition("ioctl 16 29", 1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),
-    # Opening for reading can still empty a file, which Landlock notices only since ABI 3.
+    # Opening for reading can still truncate a file, which Landlock only stops since ABI 3.
     Condition("open 2 -", 1, (O_TRUNC,), O_TRUNC | O_ACCMODE, allowed=False),
     Condition("openat 257 56", 2, (O_TRUNC,), O_TRUNC | O_ACCMODE, allowed=False),
     Condition("open 2 -", 1, (O_DSYNC,), O_DSYNC, allowed=False),  # each write would wait for the disk
@@ -121,19 +121,19 @@ CONDITIONS = (
 )
 
 LOAD, AND, EQUALS, GREATER, RETURN = 0x20, 0x54, 0x15, 0x25, 0x06
-NUMBER, ARCH, ARGUMENTS = 0, 4, 16  # where they lie in what a filter sees
+NUMBER, ARCH, ARGUMENTS = 0, 4, 16  # offsets in the data that a filter sees
 ALLOW, DENY, KILL = 0x7FFF0000, 0x00050000, 0x80000000
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A program, and the places in it at which a process puts its own pid."""
+    """A BPF program, and the offsets at which a process inserts its own pid."""
 
     code: bytes
     pids: tuple[int, ...]
 
     def apply(self) -> None:
-        """Filter this process's calls for good. Raises OSError where the kernel refuses."""
+        """Filter this process's calls permanently. Raises OSError if the kernel refuses."""
         code = ctypes.create_string_buffer(self.code, len(self.code))
         for place in self.pids:
             struct.pack_into("=I", code, place, os.getpid())
@@ -142,7 +142,7 @@ class Filter:
 
 
 def available() -> bool:
-    """Whether the kernel takes filters: it then complains that this one is at no address."""
+    """Return whether the kernel supports filters: it then rejects a null pointer with EFAULT."""
     try:
         linux.prctl(linux.PR_SET_SECCOMP, 2)
     except OSError as error:
@@ -151,7 +151,7 @@ def available() -> bool:
 
 
 def build(opening: bool, machine: str = platform.machine()) -> Filter | None:
-    """The filter, without ``opening`` also for everything that opens a file; None for a machine without a table."""
+    """Build the filter; without ``opening`` it also denies opening files. None for an unknown machine."""
     if machine not in MACHINES:
         return None
     column = list(MACHINES).index(machine)
@@ -171,12 +171,12 @@ def build(opening: bool, machine: str = platform.machine()) -> Filter | None:
                 if value == OWN:
                     pids.append(8 * len(code) + 4)
                 code += [(EQUALS, 0, 1, value & ANY), (RETURN, 0, 0, met)]
-            # A call may have a second condition, which looks at its number again.
+            # A call may have a second condition, which reloads its number.
             code += [(RETURN, 0, 0, DENY | errno.EPERM) if condition.allowed else (LOAD, 0, 0, NUMBER)]
     code += [(RETURN, 0, 0, ALLOW)]
     return Filter(b"".join(struct.pack("=HBBI", *step) for step in code), tuple(pids))
 
 
 def _numbers(calls: str, column: int) -> list[int]:
-    """The numbers of ``calls`` on one machine."""
+    """Return the numbers of ``calls`` on one machine."""
     return [int(number) for number in calls.split()[1 + column :: 3] if number != "-"]

@@ -1,8 +1,8 @@
-"""Student files as modules, from memory: no folder of a submission is ever on the path.
+"""Import student files from memory, so that no folder of a submission is ever on the path.
 
-A file is executed statement by statement. One that raises, or a definition that does not parse, is set aside with its
-reason, and the others are there all the same. A notebook takes the place of gpt.py, with those of its statements that
-count (cells.py).
+A file is executed statement by statement. A statement that raises, or a definition that does not parse, is recorded
+with its error, and the others still run. A notebook replaces gpt.py, with those of its statements that count
+(cells.py).
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from dataclasses import dataclass
 
 from autograder.sandbox import MAIN, NOTEBOOK, cells, pieces
 
-Step = tuple[tuple[str, ...], str, ast.stmt | SyntaxError]  # the names it binds, its place, the statement
+Step = tuple[tuple[str, ...], str, ast.stmt | SyntaxError]  # the names it binds, its file or cell, the statement
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """A statement that did not go through, and the names that it should have bound."""
+    """A statement that raised, and the names that it should have bound."""
 
     names: tuple[str, ...]
     error: BaseException
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports of the submission's own files. ``wanted`` are the names that are looked for in a notebook."""
+    """An importer for the submission's own files. ``wanted`` are the names needed from a notebook."""
 
     def __init__(self, files: dict[str, bytes], wanted: Iterable[str] = ()) -> None:
         self.files = files
         self.wanted = tuple(wanted)
         self.troubles: dict[str, list[Trouble]] = {}
-        self.places: set[str] = set()  # what tracebacks call the student's own code
+        self.places: set[str] = set()  # file names of the student's own code in tracebacks
         self._kept: dict[str, list[Step]] = {}
         self.left_out: list[tuple[str, int, str]] = []  # lines of a notebook that were not executed
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        # A file named like a module of Python is none: libraries that are loaded later must find their own.
+        # A file named like a standard module is ignored: libraries loaded later must find the real one.
         own = self._file(fullname) in self.files and fullname not in sys.stdlib_module_names
         if path is None and own:
             return importlib.util.spec_from_loader(fullname, self, origin=self._file(fullname))
@@ -61,15 +61,15 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                     raise node
                 flags |= pieces.flags(node)
                 exec(compile(ast.Module([node], []), place, "exec", flags, dont_inherit=True), module.__dict__)
-            except BaseException as error:  # also SystemExit: what comes after it is looked at too
+            except BaseException as error:  # also SystemExit: the statements after it still run
                 troubles.append(Trouble(names, error))
-                for bound in names:  # an earlier definition of that name is not what the student means
+                for bound in names:  # an earlier definition of that name no longer counts
                     module.__dict__.pop(bound, None)
-        if name == NOTEBOOK:  # where cells are run again and again, what was mended later is no trouble
+        if name == NOTEBOOK:  # an error in a cell does not count if a later cell fixed it
             troubles[:] = [t for t in troubles if not t.names or not all(n in module.__dict__ for n in t.names)]
 
     def definitions(self, module: str) -> dict[str, tuple[str, int, list[str]]]:
-        """For each top-level class and function its place, the line to look at, and its functions that are stubs."""
+        """Return for each top-level class and function its file or cell, the line to look at, and its stubs."""
         found = {}
         for _, place, node in self._steps(self._file(module)):
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
@@ -78,12 +78,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return found
 
     def _file(self, module: str) -> str:
-        """The file that a module is in."""
+        """Return the file of a module."""
         file = f"{module}.py"
         return NOTEBOOK if module == MAIN and file not in self.files else file
 
     def _steps(self, file: str) -> list[Step]:
-        """What is executed of a file; kept, since both executing and describing it take it."""
+        """Return the statements of a file to execute; cached for executing and describing it."""
         if file not in self._kept:
             self._kept[file] = list(self._of_notebook() if file == NOTEBOOK else self._of_file(file))
         return self._kept[file]
@@ -120,7 +120,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
-    """The functions of a definition whose body still says ``raise NotImplementedError``, and on which line."""
+    """Return the functions of a definition that still contain ``raise NotImplementedError``, with its line."""
     body = node.body if isinstance(node, ast.ClassDef) else [node]
     functions = [statement for statement in body if isinstance(statement, ast.FunctionDef)]
     return {

@@ -1,8 +1,8 @@
-"""Another user for each worker, where the grader runs as root: its files, signals and processes are then its own.
+"""Give each worker its own user if the grader runs as root, which separates files, signals and processes.
 
-The kernel counts processes by user, and a leftover is found by its user, so no two workers on a machine may have the
-same. That holds across graders: whoever takes a number binds a name for it, which the kernel frees with the process.
-Someone else's program can be such a user as well, in a container perhaps: its number is passed over.
+The kernel counts processes by user, and leftovers are found by user, so no two workers on a machine may share one.
+This holds across graders: taking a uid binds a socket name for it, which the kernel frees with the process. Uids in
+use by other programs, for example in a container, are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FIRST, COUNT = 60_000, 500
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process of this machine, as far as it can be seen from here."""
+    """A process visible on this machine."""
 
     pid: int
     parent: int
@@ -30,14 +30,14 @@ class Process:
 
 
 class Pool:
-    """The users that this process has taken, each free or in use."""
+    """The uids that this process has taken, each free or in use."""
 
     def __init__(self) -> None:
         self._taken: dict[int, socket.socket] = {}
         self._free: list[int] = []
 
     def take(self) -> int | None:
-        """A user that nobody is; None where all are in use."""
+        """Return an unused uid, or None if all are in use."""
         if self._free:
             return self._free.pop()
         others = {process.uid for process in processes()}
@@ -55,22 +55,22 @@ class Pool:
         return None
 
     def give_back(self, uid: int) -> None:
-        """No process is this user any more."""
+        """Return a uid that no process uses any more."""
         self._free.append(uid)
 
 
 def become(uid: int) -> None:
-    """Be ``uid`` and in no group but its own, for good. Raises OSError without the privilege for it."""
+    """Change to ``uid`` and its own group permanently. Raises OSError without the privilege for it."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
-    linux.drop_capabilities()  # gone with the user already, unless this system was told to keep them
+    linux.drop_capabilities()  # already dropped with the user, unless the system keeps them
 
 
 def kill_all(uid: int) -> None:
-    """End every process of ``uid`` at once, so that none can start another meanwhile.
+    """Kill every process of ``uid`` at once, so that none can start another meanwhile.
 
-    Not where one of them does not come from this process: someone else has become that user, and is to be left alone.
+    Do nothing if any of them was not started by this process: another program then uses that uid.
     """
     found = {process.pid: process for process in processes()}
     if any(process.uid == uid and _foreign(process, found) for process in found.values()):
@@ -78,28 +78,28 @@ def kill_all(uid: int) -> None:
     try:
         pid = linux.fork()
     except OSError:
-        return  # then it stays in use, and nobody else becomes it
+        return  # the uid then stays in use
     if pid == 0:
         try:
             become(uid)
-            os.kill(-1, signal.SIGKILL)  # spares the one that calls it
+            os.kill(-1, signal.SIGKILL)  # does not kill the caller
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
 
 
 def in_use(uid: int) -> bool:
-    """Whether some process is ``uid``."""
+    """Return whether any process uses ``uid``."""
     return any(process.uid == uid for process in processes())
 
 
 def _foreign(process: Process, found: Mapping[int, Process]) -> bool:
-    """Whether a process was not started by this one, as the nearest ancestor that is another user shows."""
+    """Return whether a process was not started by this one, judging by its nearest ancestor with another uid."""
     uid = process.uid
     for _ in found:
         if process.parent == os.getpid():
             return False
-        if process.parent not in found:  # 0 is outside of the container; another has ended since
+        if process.parent not in found:  # 0 is outside the container; any other has ended
             return process.parent == 0
         process = found[process.parent]
         if process.uid != uid:
@@ -108,7 +108,7 @@ def _foreign(process: Process, found: Mapping[int, Process]) -> bool:
 
 
 def processes() -> Iterator[Process]:
-    """All processes. The folders in /proc of those that are undumpable belong to root, but say whose they are."""
+    """Yield all processes. Undumpable ones have /proc folders owned by root, but their status still gives the uid."""
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         with contextlib.suppress(OSError, ValueError), open(f"/proc/{int(name)}/status") as file:
             facts = dict(line.split(":", 1) for line in file)
@@ -116,7 +116,7 @@ def processes() -> Iterator[Process]:
 
 
 def usable(uid: int, folders: Sequence[str]) -> bool:
-    """Whether a process that becomes ``uid`` reaches the current folder, can read ``folders``, and can be ended."""
+    """Return whether a process of ``uid`` can reach the current folder, read ``folders``, and be killed."""
     ours, theirs = socket.socketpair()
     pid = linux.fork()
     if pid == 0:

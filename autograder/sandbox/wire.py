@@ -1,8 +1,8 @@
-"""Frames and values on the wire between the grader and a process that runs student code.
+"""Encode and decode frames between the grader and a process that runs student code.
 
 A frame is ``u32 header length, u32 body length, header, body``: the header is JSON, the body the raw little-endian
-bytes of the arrays that the header describes. Nothing is unpickled, every length is checked before anything is
-allocated, and text is defused here, at the border, so that no later part has to remember to.
+bytes of the arrays that the header describes. Nothing is unpickled, every length is checked before memory is
+allocated, and text is sanitised here, so that no later code has to.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
 class WireError(Exception):
-    """What arrived is not a frame of this protocol."""
+    """The data is not a valid frame of this protocol."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that is neither a number, a text, an array nor a container of these: only its type's name crosses."""
+    """A value that is not a number, string, array or container of these: only its type's name is sent."""
 
     type: str
 
 
 def clean(text: str, cap: int = MAX_TEXT) -> str:
-    """``text`` without control characters, direction overrides and lone surrogates, and not longer than ``cap``."""
+    """Return ``text`` without control characters, direction overrides and lone surrogates, at most ``cap`` long."""
     if len(text) <= cap and text.isprintable():
-        return text  # nearly all of it
+        return text  # the usual case
     text = text[: cap + 1].encode("utf-8", "backslashreplace").decode("utf-8")
     text = "".join(c if c in "\n\t" or (c.isprintable() and c not in "\u2028\u2029") else "\ufffd" for c in text)
     return text if len(text) <= cap else text[: cap - 1] + "…"
@@ -64,20 +64,20 @@ def clean(text: str, cap: int = MAX_TEXT) -> str:
 
 
 def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: None) -> bytes:
-    """The frame of ``value``; ``as_array`` turns a foreign tensor into a numpy array, or returns None.
+    """Return the frame of ``value``; ``as_array`` turns a foreign tensor into a numpy array, or returns None.
 
-    Raises WireError where the value is too large or too deep.
+    Raises WireError if the value is too large or too deeply nested.
     """
     arrays: list[np.ndarray] = []
 
     def tree(value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise WireError("the value is nested too deeply")
-        if type(value) in PLAIN:  # most values, and quicker than what follows
+        if type(value) in PLAIN:  # most values, and faster than the rest
             return value
         if isinstance(value, str):
             return str(value)[: MAX_TEXT + 1]
-        if isinstance(value, dict):  # with text as keys: others could share one hash, and cost a square of time
+        if isinstance(value, dict):  # keys as text: others could all share one hash and take quadratic time
             return {"dict": [[str(key)[: MAX_TEXT + 1], tree(item, depth + 1)] for key, item in value.items()]}
         if isinstance(value, (tuple, list)):
             items = [item if type(item) in PLAIN else tree(item, depth + 1) for item in value]
@@ -102,7 +102,7 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
     root = tree(value, 0)
     described = [{"dtype": CODES[a.dtype], "shape": list(a.shape)} for a in arrays]
     header = json.dumps({"value": root, "arrays": described}).encode()
-    header += b" " * (-len(header) % 8)  # so that the arrays are aligned where both are received together
+    header += b" " * (-len(header) % 8)  # so that the arrays are aligned if both are received together
     size = sum(a.nbytes for a in arrays)
     if len(header) > MAX_HEADER or size > MAX_BODY or len(arrays) > MAX_ARRAYS:
         raise WireError(f"the value is too large to send ({len(header) + size:,} bytes)")
@@ -110,7 +110,7 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
 
 
 def lengths(prefix: Buffer) -> tuple[int, int]:
-    """Header and body length announced by a frame's first 8 bytes. Raises WireError where they pass the caps."""
+    """Return header and body length from a frame's first 8 bytes. Raises WireError if they exceed the caps."""
     header, body = PREFIX.unpack(prefix)
     if header > MAX_HEADER or body > MAX_BODY:
         raise WireError(f"a frame announces {header:,} + {body:,} bytes")
@@ -118,9 +118,9 @@ def lengths(prefix: Buffer) -> tuple[int, int]:
 
 
 def decode(header: Buffer, body: Buffer) -> Any:
-    """The value of a frame. Raises WireError for anything that ``encode`` would not have written.
+    """Return the value of a frame. Raises WireError for anything that ``encode`` would not have written.
 
-    Where they are aligned, its arrays are views of ``body``, which they keep alive; else copies.
+    Aligned arrays are views of ``body`` and keep it alive; others are copies.
     """
     try:
         document = json.loads(str(header, "utf-8"))
@@ -149,7 +149,7 @@ def decode(header: Buffer, body: Buffer) -> Any:
                 return tuple(tree(item, depth + 1) for item in content)
             if kind == "dict" and isinstance(content, list):
                 return dict(_pair(item, lambda part: tree(part, depth + 1)) for item in content)
-        raise WireError("the header holds a value of no known kind")
+        raise WireError("the header holds a value of unknown kind")
 
     return tree(document["value"], 0)
 
@@ -178,7 +178,7 @@ def _arrays(described: list[Any], body: Buffer) -> list[np.ndarray]:
         try:
             array = np.frombuffer(body, dtype, math.prod(shape), offset).reshape(shape)
             arrays.append(array if array.flags.behaved else array.copy())
-        except ValueError:  # no entries, but sizes that no array can have
+        except ValueError:  # an empty array with impossible sizes
             raise WireError("an array has an impossible size") from None
         offset += size
     if offset != len(body):
@@ -190,17 +190,17 @@ def _arrays(described: list[Any], body: Buffer) -> list[np.ndarray]:
 
 
 class Incoming:
-    """One frame while it arrives."""
+    """One frame being received."""
 
     def __init__(self) -> None:
         self._received = _room(PREFIX.size)
         self._left = self._received
-        self._header = -1  # its length, once the prefix is there
+        self._header = -1  # its length, once the prefix has arrived
 
     def receive(self, channel: socket.socket) -> bool:
-        """Take what has come, in two parts at most; whether the frame is whole.
+        """Receive available data, in at most two parts; return whether the frame is complete.
 
-        Raises BlockingIOError where nothing has come, EOFError where nothing will, WireError where it is no frame.
+        Raises BlockingIOError if nothing is available, EOFError if the socket closed, WireError if it is not a frame.
         """
         self._take(channel)
         if self._header < 0 and not self._left:
@@ -218,7 +218,7 @@ class Incoming:
             self._left = self._left[size:]
 
     def value(self) -> Any:
-        """What the frame holds. Raises WireError as ``decode`` does."""
+        """Return the frame's value. Raises WireError as ``decode`` does."""
         return decode(self._received[: self._header], self._received[self._header :])
 
 
@@ -226,13 +226,13 @@ class Incoming:
 
 
 def read(fd: int) -> Any:
-    """The next value from ``fd``. Raises EOFError when the other side is gone."""
+    """Read the next value from ``fd``. Raises EOFError if the other side has closed."""
     header, body = lengths(_exactly(fd, PREFIX.size))
     return decode(_exactly(fd, header), _exactly(fd, body))
 
 
 def write(fd: int, frame: bytes) -> None:
-    """All of ``frame`` into ``fd``."""
+    """Write all of ``frame`` to ``fd``."""
     view = memoryview(frame)
     while view:
         view = view[os.write(fd, view) :]
@@ -249,5 +249,5 @@ def _exactly(fd: int, size: int) -> memoryview:
 
 
 def _room(size: int) -> memoryview:
-    """Memory of so many bytes, aligned for any number; what a bytearray would first fill with zeros."""
+    """Allocate ``size`` aligned bytes without the zero fill of a bytearray."""
     return np.empty(size, np.uint8).data

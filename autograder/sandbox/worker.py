@@ -1,7 +1,7 @@
-"""Inside the process that runs student code: load the files, then build, call and change what they define on request.
+"""Run student code in its own process: import the files, then build, call and change their objects on request.
 
-Everything here may be tampered with by the code it runs, so all that leaves is a claim: numbers, names and texts, which
-the trusted side checks or merely shows.
+Student code can tamper with everything here, so every reply is a claim: numbers, names and text that the trusted side
+checks or only displays.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ MAX_SPIED = 500
 MAX_TROUBLES = 200
 BETAS = {"beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.0}
 ADAM: dict[str, Any] = {"foreach": True, "amsgrad": False, "maximize": False, **BETAS}
-# Found before the forks: whoever goes through all of sys.modules copies the memory that their names lie in.
+# Computed before the forks: iterating over sys.modules copies the pages of its names.
 OWN = [name for name in sys.modules if name.split(".")[0] == "autograder"]
-PLAIN = (nn.Module, object)  # classes whose methods are nobody's own
+PLAIN = (nn.Module, object)  # classes whose methods are not the student's
 CACHES = ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCHINDUCTOR_CACHE_DIR")
 
 
 def main(channel: int, request: dict[str, Any], plan: confine.Plan, uid: int | None) -> None:
-    """Serve calls on ``channel``; ``request`` brings the limits and the folder to live in."""
-    # Libraries want folders of their own for these; a worker cannot make any, but this one exists.
+    """Serve calls on ``channel``; ``request`` holds the limits and the scratch folder."""
+    # Libraries need these folders; a worker cannot create any, but this one exists.
     os.environ.update(dict.fromkeys(CACHES, request["scratch"]))
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     held = confine.confine(confine.Limits(**request["limits"]), plan, channel, request["scratch"], uid)
     if "no_open" in held:
-        importlib.invalidate_caches()  # or an import finds what cannot be opened, and fails in an unusual way
+        importlib.invalidate_caches()  # else imports find files that cannot be opened, and fail oddly
     _forget_grader()
     wire.write(channel, wire.encode({"held": held}))
     serve(channel, Worker())
 
 
 def serve(channel: int, operations: Any) -> None:
-    """Answer each request with what the last of its operations returns, or with what one raised."""
+    """Answer each request with the value of its last operation, or with the exception one raised."""
     while True:
         try:
             nonce, requested = wire.read(channel)
@@ -60,7 +60,7 @@ def serve(channel: int, operations: Any) -> None:
             return
         try:
             frame = wire.encode({"nonce": nonce, "value": perform(operations, requested)}, _as_array)
-        except BaseException as error:  # a student's sys.exit() is an answer too
+        except BaseException as error:  # sys.exit() counts as a reply too
             frame = wire.encode({"nonce": nonce, "raised": _describe(error, operations)})
         with contextlib.suppress(Exception):
             sys.stdout.flush()
@@ -69,7 +69,7 @@ def serve(channel: int, operations: Any) -> None:
 
 
 def perform(operations: Any, requested: list[tuple[str, dict[str, Any]]]) -> Any:
-    """Call the methods of these names with their arguments; what the last returns."""
+    """Run the operations in order and return the value of the last."""
     value = None
     for operation, arguments in requested:
         value = getattr(operations, f"do_{operation}")(**arguments)
@@ -77,14 +77,14 @@ def perform(operations: Any, requested: list[tuple[str, dict[str, Any]]]) -> Any
 
 
 def _forget_grader() -> None:
-    """Leave no module of the grader within reach of a plain import."""
+    """Remove the grader's modules, so that a plain import cannot reach them."""
     for name in OWN:
         del sys.modules[name]
     sys.argv[:] = ["gpt.py"]
 
 
 class Worker:
-    """The operations of a student's process; objects stay here and are known outside by their numbers."""
+    """The operations of a student's process; objects stay here and are referred to by number."""
 
     def __init__(self) -> None:
         self.finder = source.Finder({})
@@ -94,15 +94,15 @@ class Worker:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def do_files(self, files: dict[str, np.ndarray], wanted: list[str]) -> None:
-        """Take the submission's files and the names that are asked for; nothing is executed yet."""
+        """Store the submission's files and the names asked for; nothing is executed yet."""
         self.finder = source.Finder({name: data.tobytes() for name, data in files.items()}, wanted)
         sys.meta_path.insert(0, self.finder)
 
     def do_load(self, module: str) -> dict[str, Any]:
-        """Execute a file; for each definition the place to look at, and which of its functions are still stubs."""
+        """Import a file; return each definition's location and which of its functions are still stubs."""
         namespace = vars(importlib.import_module(module))
         written = self.finder.definitions(module)
-        # Those of a definition first: they say why it is absent.
+        # Errors that explain an absent definition come first.
         troubles = sorted(self.finder.troubles[module], key=lambda trouble: not trouble.names)[:MAX_TROUBLES]
         return {
             "defined": {name: written.get(name, ("", 0, [])) for name, value in namespace.items() if callable(value)},
@@ -117,7 +117,7 @@ class Worker:
     def do_build(
         self, number: int, module: str, name: str, arguments: dict[str, Any], seed: int, double: bool
     ) -> dict[str, Any]:
-        """Construct ``name`` from ``module``; the parameters it then has, each with the stand-in that holds it."""
+        """Construct ``name`` from ``module``; return its parameters, each with the stub that owns it."""
         _seed(seed)
         cls = getattr(importlib.import_module(module), name)
         built = cls(**arguments) if _takes(cls, arguments) else cls(*arguments.values())
@@ -128,34 +128,34 @@ class Worker:
         return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": self._parameters(built)}
 
     def do_forget(self, but: list[int]) -> None:
-        """Let go of all objects but these, and of all stand-ins."""
+        """Drop all objects but these, and all stubs."""
         self.objects = {number: self.objects[number] for number in but}
         self.probes.leave()
         self.probes = probe.Probes()
 
     def do_stand_in(self, module: str, names: dict[str, np.ndarray], replace: list[str]) -> None:
-        """Put a linear map in place of what these classes compute, or, for ``replace``, in place of the class."""
+        """Replace the forward of these classes by a linear map; for those in ``replace``, the whole class."""
         namespace = vars(importlib.import_module(module))
         for name, matrix in names.items():
             self.probes.stand_in(namespace, name, probe.linear(matrix), name in replace)
 
     def do_stand_in_children(self, number: int, name: str, matrix: np.ndarray, d: int, count: int) -> list[str]:
-        """The same for the ``count`` parts of an object that have the size of ``name``; their paths, if so many."""
+        """Do the same for the ``count`` parts of an object of the size of ``name``; return their paths, if so many."""
         return self.probes.stand_in_children(self.objects[number], name, probe.linear(matrix), d, count)
 
     def do_trial(self, number: int, x: np.ndarray) -> dict[str, int]:
-        """Call an object; how often each linear map was called by that."""
+        """Call an object; return how often it called each stub."""
         calls = self.probes.calls
-        calls.update(dict.fromkeys(calls, 0))  # a constructor may have called some
+        calls.update(dict.fromkeys(calls, 0))  # a constructor may have called a stub
         self.do_call(number, "__call__", [x], 0)
         return dict(calls)
 
     def do_accepts(self, module: str, name: str, argument: str) -> bool:
-        """Whether a class or function has a parameter of that name."""
+        """Return whether a class or function has a parameter of that name."""
         return _takes(getattr(importlib.import_module(module), name), {argument: None})
 
     def _parameters(self, built: Any) -> dict[str, Any]:
-        """Names and shapes; which look like masks, which are frozen, and which stand-ins hold which."""
+        """Describe the parameters: names, shapes, which look like masks, which are frozen, which stubs own which."""
         found = dict(nn.Module.named_parameters(built)) if isinstance(built, nn.Module) else {}
         owners = {name: self.probes.owner(built, name) for name in found}
         return {
@@ -174,7 +174,7 @@ class Worker:
                 parameters[name].data.copy_(torch.from_numpy(value))
 
     def do_pull(self, number: int) -> dict[str, np.ndarray]:
-        """The values of all parameters."""
+        """Return the values of all parameters."""
         return {name: p.detach().cpu().numpy() for name, p in nn.Module.named_parameters(self.objects[number])}
 
     def do_call(self, number: int, method: str, arguments: list[Any], seed: int) -> Any:
@@ -194,7 +194,7 @@ class Worker:
             return function(*given)
 
     def do_gradients(self, number: int, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
-        """The gradient of the model's own loss for each parameter that gets one."""
+        """Return the gradient of the model's own loss for each parameter that has one."""
         model = self.objects[number]
         model.zero_grad(set_to_none=True)
         _loss(model(_as_tensor(idx), _as_tensor(targets))).backward()  # type: ignore[no-untyped-call]
@@ -203,7 +203,7 @@ class Worker:
     def do_train(
         self, number: int, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float
     ) -> list[float]:
-        """Steps of Adam on one batch, until the loss is below ``stop``; the losses."""
+        """Train on one batch with Adam until the loss is below ``stop``; return the losses."""
         model = self.objects[number].train()
         state = [
             (p, torch.zeros_like(p), torch.zeros_like(p), torch.zeros(()))
@@ -214,21 +214,21 @@ class Worker:
         losses: list[float] = []
         for _ in range(steps):
             model.zero_grad(set_to_none=True)
-            loss = _loss(model(x.clone(), y.clone()))  # whatever forward does to them, the next step has the same
+            loss = _loss(model(x.clone(), y.clone()))  # forward may modify them in place
             loss.backward()  # type: ignore[no-untyped-call]
             losses.append(float(loss.detach()))
-            if 0 <= losses[-1] < stop:  # one with the wrong sign has not fallen
+            if 0 <= losses[-1] < stop:  # a negative loss has not converged
                 break
             moving = [(p, p.grad, *own) for p, *own in state if p.grad is not None]
             params, gradients, means, squares, counts = ([row[i] for row in moving] for i in range(5))
             with torch.no_grad():
-                # What torch.optim.Adam calls; the class itself costs a second of imports when it is first used.
+                # The function behind torch.optim.Adam, whose class takes a second to import.
                 adam(params, gradients, means, squares, [], counts, lr=rate, **ADAM)
         model.eval()
         return losses
 
     def do_trace(self, number: int, idx: np.ndarray) -> dict[str, Any]:
-        """Run the model once; the shapes that hooks see come out of each Block, and what the model returns."""
+        """Run the model once; return its output and each Block's output shape, as seen by hooks."""
         block = getattr(sys.modules.get("gpt"), "Block", ())
         seen: list[tuple[int, ...]] = []
         model = self.objects[number]
@@ -245,7 +245,7 @@ class Worker:
                 hook.remove()
 
     def do_spy(self, number: int, module: str, function: str, arguments: list[Any], seed: int) -> list[Any]:
-        """The inputs that the model gets while its method, or a function of ``module``, runs; also where that fails."""
+        """Return the model's inputs while its method, or a function of ``module``, runs, even if that fails."""
         seen: list[Any] = []
         hook = self.objects[number].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].clone()))
         with contextlib.suppress(Exception):
@@ -258,7 +258,7 @@ class Worker:
 
 
 def _seed(seed: int) -> None:
-    torch.default_generator.manual_seed(seed)  # torch.manual_seed seeks other devices each time
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for other devices each time
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
 
@@ -268,7 +268,7 @@ def _no_models() -> Iterator[None]:
     """Have the constructor of every nn.Module raise."""
 
     def refuse(*_: Any, **__: Any) -> None:
-        raise RuntimeError("a model is built here; this function has to calculate with numbers only")
+        raise RuntimeError("this function must not build a model; compute with numbers only")
 
     init, nn.Module.__init__ = nn.Module.__init__, refuse  # type: ignore[method-assign]
     try:
@@ -278,7 +278,7 @@ def _no_models() -> Iterator[None]:
 
 
 def _takes(cls: type, arguments: dict[str, Any]) -> bool:
-    """Whether the constructor names all of ``arguments``: then their order is the student's own."""
+    """Return whether the constructor has all names in ``arguments``, so that they can be passed by name."""
     try:
         parameters = inspect.signature(cls).parameters
     except (TypeError, ValueError):
@@ -289,17 +289,17 @@ def _takes(cls: type, arguments: dict[str, Any]) -> bool:
 
 
 def _is_mask(p: torch.Tensor) -> bool:
-    """Whether a parameter may be a triangle of one value: quickly, since nearly none is."""
+    """Return whether a parameter may be a causal mask; fast, since hardly any is."""
     *rest, rows, n = p.shape if p.dim() > 1 else (0, 1)
     square = rows == n > 1 and all(size == 1 for size in rest)
     return square and bool((p.diagonal(0, -2, -1) == p.flatten()[0]).all())
 
 
 def _loss(output: Any) -> torch.Tensor:
-    """The loss in what a model returned for targets: the last of a tuple, or the entry "loss"."""
+    """Return the loss in a model's output for targets: the last item of a tuple, or the entry "loss"."""
     loss = output["loss"] if isinstance(output, dict) else output[-1] if isinstance(output, (tuple, list)) else output
     if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
-        raise TypeError("forward(idx, targets) returned no loss: a tensor of one number, after the logits")
+        raise TypeError("forward(idx, targets) must return the logits and a scalar loss tensor")
     return loss.reshape(())
 
 
@@ -320,7 +320,7 @@ def _as_array(value: Any) -> np.ndarray | None:
 
 
 def _around(frame: FrameType, line: str, error: BaseException) -> tuple[str, list[tuple[str, list[int]]]]:
-    """What an exception's text leaves out: a name near the missing one, and the shapes of the tensors on the line."""
+    """Return what an exception's text omits: a name close to the missing one, and shapes of tensors on the line."""
     known, near, shapes = frame.f_locals, "", list[tuple[str, list[int]]]()
     own: Any = known.get("self")
     with contextlib.suppress(Exception):
@@ -343,7 +343,7 @@ def _around(frame: FrameType, line: str, error: BaseException) -> tuple[str, lis
 
 
 def _describe(error: BaseException, operations: Any) -> dict[str, Any]:
-    """An exception as data: only the student's own lines, the innermost last."""
+    """Return an exception as data: only the student's own lines, the innermost last."""
     finder = getattr(operations, "finder", None)
     own = finder.places if isinstance(finder, source.Finder) else ()
     frames: list[tuple[str, int, str, str]] = []

@@ -1,8 +1,8 @@
-"""The process that loads torch once and forks a worker for whoever asks. It never holds a secret or student code.
+"""Load torch once and fork workers on request. This process never holds a secret or student code.
 
-Executed as a clean interpreter; talks to the grader over one socket. A request names a role and brings the descriptors
-of the new process; the answer is its pid. Dead children stay zombies until the grader has them reaped, so that a pid
-never means two processes. What a student's process leaves behind becomes a child of this one, which ends it.
+It runs as a clean interpreter and talks to the grader over one socket. A request gives a role and the descriptors of
+the new process; the reply is its pid. Dead children stay zombies until the grader reaps them, so that a pid never
+means two processes. Processes left by a student's process become children of this one, which kills them.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from typing import Any, NoReturn
 
 from autograder.sandbox import confine, linux, scratch, uids, wire
 
-# Modules that students import and that may not be loaded yet; those that act when they are imported are left out.
+# Modules that students may import; those with side effects on import are excluded.
 PRELOADED = [
     *("torch.optim", "torch.utils.data", "torch.utils.checkpoint", "torch.utils.serialization"),
     *("einops", "tqdm", "matplotlib.pyplot", "xml.dom.minidom", "xml.etree.ElementTree"),
 ]
-SWEEP = 2.0  # s, to find what is left of a submission
+SWEEP = 2.0  # s, to find leftovers of a submission
 ACTING = {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo"}
 
 
 def main(fd: int, root: str, without: Collection[str] = ()) -> None:
-    """Serve requests on the socket ``fd`` until the grader is gone; the current folder is its scratch folder.
+    """Serve requests on the socket ``fd`` until the grader ends; the current folder is its scratch folder.
 
-    ``root`` holds the grader's package; ``without`` names layers of confinement to leave out.
+    ``root`` contains the grader's package; ``without`` names sandbox layers to omit.
     """
     Server(fd, root, without).serve()
 
 
 class Server:
-    """What has been forked, and as which user."""
+    """The forked processes and their users."""
 
     def __init__(self, fd: int, root: str, without: Collection[str]) -> None:
         self._control = socket.socket(fileno=fd)
@@ -51,24 +51,24 @@ class Server:
         confine.die_with_parent(signal.SIGTERM)
         with contextlib.suppress(OSError):
             linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
-        sys.path.remove(root)  # from here on the package is known, and students are not to find it there
-        self._plan = confine.plan(root, without)  # while this process is small: it forks to try what holds
+        sys.path.remove(root)  # the package is loaded, and students must not find it there
+        self._plan = confine.plan(root, without)  # forks to test layers, so do it while this process is small
         facts = _warm()
-        # The worker is loaded before the forks; the oracle never is, so that no student's process has it in memory.
+        # Load the worker before forking, but never the oracle: no student's process may have it in memory.
         importlib.import_module("autograder.sandbox.worker")
         if self._plan.opens_nothing:
             _preload()
         with contextlib.suppress(OSError):
-            confine.undumpable()  # and so is what is forked from here
+            confine.undumpable()  # inherited by all forks
         gc.collect()
-        gc.freeze()  # the forks then copy no page just because the collector touched it
-        gc.set_threshold(20_000)  # objects; at 700 each submission would be looked through dozens of times
+        gc.freeze()  # so that the collector makes no fork copy pages
+        gc.set_threshold(20_000)  # objects; at 700 the collector would run dozens of times per submission
         wire.write(fd, wire.encode(facts | {"threads": _threads()}))
 
     def serve(self) -> NoReturn:
-        """Answer requests until the grader is gone."""
+        """Answer requests until the grader ends."""
         while True:
-            # The descriptors come with the first byte of a request.
+            # The descriptors arrive with the first byte of a request.
             first, descriptors, _, _ = socket.recv_fds(self._control, 1, 4)
             if not first:
                 self._leave()
@@ -95,7 +95,7 @@ class Server:
                 os.close(descriptor)
 
     def _reap(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Collect a child that has been killed, and what it may have left behind where nothing kept it from forking."""
+        """Reap a killed child, and sweep up its own children if it could fork."""
         pid = request["pid"]
         _, status, usage = os.wait4(pid, 0)
         uid = self._children.pop(pid)
@@ -106,23 +106,23 @@ class Server:
         return {"exit": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}
 
     def _sweep(self, uid: int | None) -> None:
-        """End the processes of ``uid``, and all that have been left to this one."""
+        """Kill the processes of ``uid`` and all strays."""
         if uid is not None:
             uids.kill_all(uid)
         until = time.monotonic() + SWEEP
         while strays := self._strays():
             for pid in strays:
                 _end(pid)
-            if time.monotonic() > until:  # they fork faster than they can be found
+            if time.monotonic() > until:  # they fork faster than they are found
                 return
 
     def _strays(self) -> list[int]:
-        """Children that nobody has asked for: processes whose own parent, a student's, has ended."""
+        """Return adopted children: processes whose own parent, a student's process, has ended."""
         return [p.pid for p in uids.processes() if p.parent == os.getpid() and p.pid not in self._children]
 
     def _leave(self, *_: object) -> NoReturn:
-        """The grader is gone, however it ended: take all processes and its scratch folder along."""
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # comes with the end of the socket, in either order
+        """Kill all processes, remove the scratch folder and exit, since the grader has ended."""
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # arrives before or after the end of the socket
         for pid in self._children:
             _end(pid)
         users = set(self._children.values())
@@ -140,7 +140,7 @@ def _end(pid: int) -> None:
 
 
 def _warm() -> dict[str, Any]:
-    """Load torch and touch what is loaded lazily, while nothing is confined yet."""
+    """Load torch, including its lazily loaded parts, before anything is confined."""
     import torch
 
     torch.set_num_threads(1)
@@ -157,9 +157,9 @@ def _warm() -> dict[str, Any]:
     import traceback
     import typing
 
-    import numpy.random  # numpy itself loads it at its first use: in every worker anew
+    import numpy.random  # else numpy loads it lazily in every worker
 
-    # Loaded now; a confined worker may find no file.
+    # Loaded now, since a confined worker may be unable to open files.
     del ast, inspect, linecache, math, random, traceback, typing, numpy
     return {
         "torch": torch.__version__,
@@ -173,37 +173,37 @@ def _threads() -> int:
 
 
 def _preload() -> None:
-    """Load what student code may import once no file can be opened any more: the standard library, more of torch."""
+    """Load what student code may import after files can no longer be opened: the standard library, more of torch."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in sorted(sys.stdlib_module_names - ACTING):
             module = _load(name)
             for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
-                _load(f"{name}.{part.name}")  # encodings of source files are among these
+                _load(f"{name}.{part.name}")  # includes encodings of source files
         for name in PRELOADED:
             _load(name)
 
         import torch
 
-        # Its first use loads a thousand more modules.
+        # The first step loads a thousand more modules.
         torch.optim.AdamW([torch.nn.Parameter(torch.ones(1))]).step()
 
 
 def _load(name: str) -> ModuleType | None:
-    """The module, where it is installed and for this system; what is private or would run a program is not loaded."""
+    """Import a module if possible; skip private ones and those that would run a program."""
     with contextlib.suppress(Exception):
         return None if "_" in (name[0], name.rpartition(".")[2][0]) else importlib.import_module(name)
     return None
 
 
 def _become(request: dict[str, Any], descriptors: list[int], plan: confine.Plan, uid: int | None) -> NoReturn:
-    """Turn this fork into the process that was asked for."""
+    """Turn this fork into the requested process."""
     status = 1
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         channel, output = descriptors
         os.setsid()
-        # One that is opened here: flags of an inherited one would be shared with all other processes.
+        # Opened here, since an inherited descriptor shares its flags with all other processes.
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(output, 1)
         os.dup2(output, 2)
