@@ -38,7 +38,7 @@ class Result:
     """The result of `check`: HTML in a notebook, text elsewhere; ``points`` is a number."""
 
     report: Report | None
-    trouble: str = ""  # why there is no report
+    trouble: str = ""  # the reason for a missing report
 
     @property
     def points(self) -> float:

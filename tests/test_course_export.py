@@ -65,7 +65,7 @@ def test_canvas_fills_its_own_column_and_nothing_else(graded: Course) -> None:
     assert len(filled.scores) == 6
     assert [text.partition(" (")[2].split(":")[0] for text in filled.without] == [
         "submission/gpt.py",
-        "nothing was handed in)",
+        "no submission)",
     ]
 
 

@@ -85,7 +85,7 @@ def test_gradescope_names_come_from_its_metadata_and_a_group_is_each_of_its_memb
     items = taken(tmp_path, path)
     assert items["Ayşe Öztürk"][0].sha256 == items["O'Neil, José"][0].sha256 != ""
     assert items["Ayşe Öztürk"][0].partners == 1
-    assert items["Bob"][0].trouble == "nothing was handed in; ask for gpt.py"
+    assert items["Bob"][0].trouble == "nothing was submitted; ask for gpt.py"
 
 
 def test_canvas_names_lose_what_canvas_adds(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_moodle_folders_and_flat_files(tmp_path: Path, flat: bool) -> None:
     assert layout == "moodle"
     assert names(handed) == [["Ayşe von Öztürk"], ["Bob"]]
     assert handed[0].people[0].ids == (("moodle", "1234"),)
-    assert taken(tmp_path, path)["Bob"][0].trouble.startswith("nothing was handed in")
+    assert taken(tmp_path, path)["Bob"][0].trouble.startswith("nothing was submitted")
 
 
 def test_nbgrader_submitted_asks_which_assignment_where_there_are_several(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_roster_says_who_is_missing(course: Course) -> None:
     who.write_text("Name,Username\nAda Lovelace,ada\nBob,bob\n")
     course.regrade(roster=who)
     assert course.scores() == {"Ada Lovelace": 100.0, "Bob": None}
-    assert "1 without a grade: nothing was handed in" in course.said()
+    assert "1 without a grade: no submission" in course.said()
 
 
 def test_a_notebook_is_taken_from_any_export_whatever_its_outputs_weigh(tmp_path: Path) -> None:

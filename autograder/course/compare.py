@@ -48,7 +48,7 @@ def compare(book: Gradebook, old: sqlite3.Row, new: sqlite3.Row) -> Iterator[Cha
         if changes:
             yield Changed(after.student, was.score if was else None, after.score, changes)
     for gone in before.values():
-        change = Change("", "submission", "handed in", "removed", ("code",))
+        change = Change("", "submission", "submitted", "removed", ("code",))
         yield Changed(gone.student, gone.score, None, (change,))
 
 
@@ -56,7 +56,7 @@ def _changes(
     book: Gradebook, was: Standing | None, now: Standing, old: sqlite3.Row, new: sqlite3.Row
 ) -> Iterator[Change]:
     if was is None:
-        yield Change("", "submission", "absent", "handed in" if now.entry is not None else "on the roster", ("code",))
+        yield Change("", "submission", "absent", "submitted" if now.entry is not None else "on the roster", ("code",))
         return
     causes = tuple(_conditions(book, was, now, old, new))
     for what in dict.fromkeys([*was.by_hand, *now.by_hand]):

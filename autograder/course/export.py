@@ -127,7 +127,7 @@ def _score(filled: Filled, mine: dict[int, Standing], who: people.Person, number
     """Return the score of student ``number`` and mark the student as listed in the sheet."""
     one = mine.pop(number, None) if number is not None else None
     if one is None:
-        filled.without.append(f"{who.shown} (not handed in)")
+        filled.without.append(f"{who.shown} (no submission)")
         return ""
     count(filled, one, who.shown)
     return "" if one.score is None else f"{round(one.score * factor, 2):g}"

@@ -100,7 +100,7 @@ def opened(handed: Handed) -> Submission:
         raise BadSubmission(f"more than {MAX_ENTRIES} files; ask for the code alone")
     files = [entry for entry in handed.files if entry.suffix in CODE and len(entry.parts) <= 2]
     if not handed.files:
-        raise BadSubmission("nothing was handed in; ask for gpt.py")
+        raise BadSubmission("nothing was submitted; ask for gpt.py")
     if len(files) > MAX_FILES:
         raise BadSubmission(f"{len(files)} files, at most {MAX_FILES} are allowed; remove the rest")
     zips = [entry for entry in files if entry.suffix == ".zip"]

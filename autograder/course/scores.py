@@ -53,7 +53,7 @@ class Standing:
     def trouble(self) -> str:
         """Return the reason for a missing grade, or ""."""
         if self.entry is None:
-            return "nothing was handed in" if self.score is None else ""
+            return "no submission" if self.score is None else ""
         failed = [v.id for v in self.verdicts if v.status == "error" and v.id not in self.by_hand]
         if self.score is not None:
             return ""

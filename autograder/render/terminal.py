@@ -14,7 +14,7 @@ from rich.text import Text
 from autograder.outcome import Status
 from autograder.report import CriterionFacts, Report, Verdict, numbers
 
-MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, sign where only ASCII prints, style
+MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, ASCII sign, style
     "passed": ("✓", "ok", "green"),
     "partial": ("◐", "half", "yellow"),
     "failed": ("✗", "no", "red"),

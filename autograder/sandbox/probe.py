@@ -1,4 +1,4 @@
-"""Replace a student's parts by stubs, known linear maps, so that one class is judged without the others.
+"""Replace a student's parts by stubs, known linear maps, so that one class is graded without the others.
 
 The student's constructors still run: only ``forward`` is replaced, of a class or of single modules. A class that
 cannot be built is replaced by one that accepts anything a constructor does to it.
