@@ -67,7 +67,7 @@ ASSIGNMENT = Assignment(
     ),
     alphabet="\n !$&',-.3:;?" + string.ascii_uppercase + string.ascii_lowercase,
     contract=(
-        Definition("MultiHeadAttention", "gpt", "task 5.1", "H heads side by side, then one projection"),
+        Definition("MultiHeadAttention", "gpt", "task 5.1", "H heads concatenated, then one projection"),
         Definition("MLP", "gpt", "task 5.2", "two nn.Linear with a GELU between them"),
         Definition("Block", "gpt", "task 5.3", "attention and MLP, each with a LayerNorm, adding to x"),
         Definition("GPT", "gpt", "task 5.3", "embeddings, L blocks, LayerNorm, unembedding"),
