@@ -66,6 +66,8 @@ USUAL: tuple[tuple[str, str, str], ...] = (
         "types_mixed",
     ),
     ("RecursionError", r"", "calls_itself"),
+    ("RuntimeError", r"can't start new thread", "sandbox_denies_threads"),
+    ("PermissionError", r"Operation not permitted|Permission denied", "sandbox_denies_files"),
 )
 
 

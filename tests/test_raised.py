@@ -33,6 +33,14 @@ CASES = {
     "d / H in a view": ("", "return x.view(2, 7, 4, 20 / 4)", X, "size_is_float", "`return x.view(2, 7, 4, 20 / 4)`"),
     "d / H in a range": ("", "return [x for _ in range(20 / 4)]", X, "size_is_float", "// gives an int"),
     "a GPU": ("", 'return x.to("cuda")', X, "device_fixed", "asks for a GPU"),
+    "a thread": (
+        "",
+        "import threading; threading.Thread(target=print).start()",
+        X,
+        "sandbox_denies_threads",
+        "sandbox",
+    ),
+    "a folder": ("", 'import os; os.makedirs("runs")', X, "sandbox_denies_files", "sandbox"),
     "a typo": ("self.proj = nn.Linear(20, 20)", "return self.porj(x)", X, "attribute_unknown", "Did you mean proj?"),
     "another typo": ("", "values = x\n        return value", X, "name_unknown", "Did you mean values?"),
     "a list that is called": (

@@ -85,4 +85,15 @@ ROWS = (
     _row("types_mixed", "Two tensors have different dtypes.", "tensors created with a fixed dtype"),
     _row("calls_itself", "Infinite recursion: a function calls itself.", "the calls in forward"),
     _row("arguments_differ", "The arguments of the call don't match the def.", "both"),
+    # Not mistakes: what the sandbox denies, so that nobody looks for an error in the code.
+    _row(
+        "sandbox_denies_threads",
+        "The grader's sandbox allows no threads; elsewhere this may work.",
+        "what needs a thread, and whether the model can do without it",
+    ),
+    _row(
+        "sandbox_denies_files",
+        "The grader's sandbox allows no folders and no files outside the working directory; elsewhere this may work.",
+        "what is read or written there, and whether the model can do without it",
+    ),
 )
