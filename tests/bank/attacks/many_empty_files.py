@@ -1,5 +1,5 @@
 # /// bank
-# about = "leaves 10,000 empty files to list and to remove"
+# about = "leaves 2,000 empty files to list and to remove"
 # extends = "reference"
 # like = "reference"
 # ///
@@ -7,5 +7,5 @@
 
 import os as _os
 
-for _n in range(10_000):
+for _n in range(2_000):
     _os.close(_os.open(f"{_n}", _os.O_CREAT | _os.O_WRONLY))
