@@ -73,14 +73,7 @@ def set_weights(
             return lambda context: softmax(known(context))
         replica = student.witness.build("GPT", n.arguments())
         replica.push(weights)
-        plain = partial(probabilities, replica, n)
-        if is_steady(replica, n, rng):
-            return plain
-        # If forward is random, as with dropout that is always on, tokens follow its mean; the 1 / V covers what NOISY
-        # passes have not shown.
-        return lambda context: np.asarray(
-            (np.sum([plain(context, seed=seed) for seed in range(NOISY)], 0) + 1 / n.V) / (NOISY + 1)
-        )
+        return partial(mean_probabilities, replica, n)
 
     return set_weights
 
@@ -145,7 +138,8 @@ def test_sampling(
         if np.median(places[:, -1].max(-1)) < LIKELIEST:
             break
     chosen = int(np.abs(places[:, -1] - places[:, 0]).sum(-1).argmax())
-    rows = DRAWS if is_steady(model, n, rng) else DRAWS // 4  # the mean of few passes is less precise
+    steady = np.array_equal(probabilities(model, n, prompts, 0), probabilities(model, n, prompts, 1))
+    rows = DRAWS if steady else DRAWS // 4  # the mean of few passes is less precise
     prompt = np.repeat(prompts[chosen : chosen + 1], rows, 0)
     right = whole.layout is not None and not whole.mistakes
     p = forward(prompt[:1] if right else prompt)[:, -1].mean(0)  # in the batch that is sampled from, in case rows mix
@@ -193,10 +187,17 @@ def test_sampling(
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def is_steady(model: Module, n: Dims, rng: np.random.Generator) -> bool:
-    """Return whether two passes give the same output."""
-    idx = rng.integers(0, n.V, (2, 5))
-    return np.array_equal(probabilities(model, n, idx, seed=0), probabilities(model, n, idx, seed=1))
+def mean_probabilities(model: Module, n: Dims, context: np.ndarray) -> np.ndarray:
+    """(B, T) -> (B, T, V): softmax of the logits; the mean of NOISY passes if two of them differ.
+
+    If forward is random, as with dropout that is always on, tokens follow that mean; the 1 / V covers what so many
+    passes have not shown.
+    """
+    first, again = (probabilities(model, n, context, seed) for seed in (0, 1))
+    if np.array_equal(first, again):
+        return first
+    more = [probabilities(model, n, context, seed) for seed in range(2, NOISY)]
+    return np.asarray((first + again + np.sum(more, 0) + 1 / n.V) / (NOISY + 1))
 
 
 def sizes(assignment: Assignment) -> Dims:
