@@ -184,6 +184,8 @@ def compare(
         if again and order:
             return _known(student, oracle, again.layout, order)
     names = {name for match in found.matches for name in _deducted(match.mistakes)} - expected
+    if not names and any(_deducted(part.names) for part in judged.values()):
+        return unknown  # some mistakes multiply rounding, so that nothing follows from a difference
     gap = f" by up to {matching.percent(found.gap)} of the largest" if found.gap is not None else ""
     return Whole(
         student,
