@@ -13,6 +13,7 @@ import numpy as np
 from autograder.assignment import Dims
 from autograder.checks import ladder
 from autograder.oracle import align
+from autograder.oracle.mistakes import Mistake
 from autograder.outcome import Failed
 from autograder.sandbox.answers import Parameter
 from autograder.sandbox.errors import StudentError
@@ -37,6 +38,7 @@ class Claims:
     about_parameters: str = ""
     idle: str = ""  # if most parameters move no logit
     hint: str = "Is every parameter used, from the embeddings through all blocks to the logits?"
+    causes: tuple[Mistake, ...] = ()
     steady: bool = False  # whether two passes gave the same logits
 
 

@@ -148,8 +148,7 @@ def claims(suite: Suite, assignment: Assignment, whole: Whole) -> Claims:
         return Claims(steady=True)
     found = measure(suite.student, assignment.small, suite.generator("claims"))
     if whole.unused and not found.about_parameters:
-        cause = " ".join(row.told for row in whole.causes)
-        return replace(found, about_parameters=whole.unused, hint=cause or whole_model.UNUSED)
+        return replace(found, about_parameters=whole.unused, hint=whole_model.UNUSED, causes=tuple(whole.causes))
     return found
 
 

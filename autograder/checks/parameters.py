@@ -37,7 +37,7 @@ def bound(
     """Raise Failed if a correct count includes parameters that the model does not use."""
     # Submodules that are never called are deducted in the class's own check.
     if said := claims.about_parameters or ("" if matching.known(charged, matching.IDLE) else claims.idle):
-        raise Failed(said, claims.hint)
+        raise Failed(said, "" if claims.causes else claims.hint, claims.causes)
     backed(student, model, assignment.course, shared_rng)
 
 

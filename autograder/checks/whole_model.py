@@ -27,6 +27,7 @@ from autograder.sandbox.student import Student
 CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
 BATCHES = (2, 20)  # rows of the short case
 SHORT = 9  # positions, enough to confirm that a known model is the right one
+NEARLY = 0.95  # of the blocks' parameters: the smallest tensors are not looked at
 UNUSED = "Does forward apply every block, at every size?"
 ARGUMENTS = "Which sizes do Block and GPT pass on, and is one hard-coded?"
 
@@ -49,7 +50,7 @@ class Whole:
     differs: str = ""
     names: tuple[str, ...] = ()
     unused: str = ""
-    composition: Layout | None = None  # what it differs from
+    without_blocks: bool = False  # whether the parameters without effect are those of all blocks
 
     @property
     def causes(self) -> list[Mistake]:
@@ -116,14 +117,17 @@ def examine(
     if not whole.differs:
         return whole
     if (again := compare(student, oracle, judged, small, rng)).differs:
-        return replace(again, composition=None)
+        return again
     try:
         model = student.shared("GPT", course.arguments())
         unused = sum(p.size for p in claims.idle(model, course, rng))
+        blocks = course.L * student.shared("Block", {"d": course.d, "H": course.H, "T_max": course.T_max}).numel
     except (Failed, StudentError):
         return whole
+    if not unused:
+        return whole
     said = f"At {course}, {unused:,} of the {model.numel:,} parameters don't affect any logit."
-    return replace(whole, unused=said if unused else "")
+    return replace(whole, unused=said, without_blocks=unused > NEARLY * blocks)
 
 
 def compare(
@@ -192,7 +196,6 @@ def compare(
         oracle,
         differs=f"At {n} the logits differ from the composition of your own blocks{gap}.",
         names=tuple(sorted(names)) if len(found.matches) == 1 else (),
-        composition=composed.layout if composed else None,
     )
 
 
