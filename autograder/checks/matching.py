@@ -268,14 +268,14 @@ def _unknown(judged: Judged, what: str) -> tuple[str, str]:
         shown = ", ".join(own[:4]) + (", ..." if len(own) > 4 else "") or "none"
         seen = f"{what} has {len(own)} tensors that don't match its formula: {shown}."
         return f"{seen[0].upper()}{seen[1:]}", "Which one is missing or extra?"
-    facts = "Shape and dtype are correct" + (", and no output depends on later positions." if judged.causal else ".")
+    facts = "Shape and dtype are correct" + (", no output depends on later positions." if judged.causal else ".")
     where = f"from position {comparison.position} on"
     if comparison.alone:
-        where += "; a single token is correct, so check scores, mask and softmax"
+        where += "; a single token is correct: check scores, mask and softmax"
     off = f"for the same weights the output is off by up to {percent(comparison.gap)} of its maximum"
     return (
         f"{facts} But {off}, {where}.",
-        "This is not a known mistake: compare each step of forward with the docstring.",
+        "No known mistake fits: compare each step of forward with the docstring.",
     )
 
 
