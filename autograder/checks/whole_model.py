@@ -25,6 +25,7 @@ from autograder.sandbox.module import Module
 from autograder.sandbox.student import Student
 
 CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
+ROUGH = 3e-2  # of the largest logit: what bfloat16 makes of them
 BATCHES = (9, 11, 13, 15, 17, 19)  # rows of the short case: no multiple of what code may group them by
 SHORT = 9  # positions, enough to confirm that a known model is the right one
 NEARLY = 0.95  # of the blocks' parameters: the smallest tensors are not looked at
@@ -175,6 +176,8 @@ def compare(
     composed, order = fitting(part) if _has(part, layout.own) else (None, ())
     if composed and order:
         return _known(student, oracle, composed.layout, order)
+    if composed and composed.block_order(cases, ROUGH) and _same_in_float64(student, oracle, composed, weights, n):
+        return unknown  # it casts to a lower precision
     blocks = composed or oracle.compose(layout, weights)
     if blocks is None:
         return unknown
@@ -197,6 +200,22 @@ def compare(
         differs=f"At {n} the logits differ from the composition of your own blocks{gap}.",
         names=tuple(sorted(names)) if len(found.matches) == 1 else (),
     )
+
+
+def _same_in_float64(
+    student: Student, oracle: Oracle, composed: Composed, weights: Mapping[str, np.ndarray], n: Dims
+) -> bool:
+    """Return whether GPT is the composition in float64, where code that casts to a lower precision casts nothing."""
+    wide = {name: value.astype(np.float64) for name, value in weights.items()}
+    idx = np.arange(2 * n.T_max).reshape(2, n.T_max) % n.V
+    try:
+        model = student.build("GPT", n.arguments(), double=True)
+        model.push(wide)
+        logits = ladder.logits(model(idx), (*idx.shape, n.V)).astype(np.float64)
+    except (Failed, StudentError):
+        return False
+    precise = oracle.compose(composed.layout, wide)
+    return precise is not None and bool(precise.block_order([(idx, logits)], matching.ROUNDED))
 
 
 def _known(student: Student, oracle: Oracle, layout: Layout, order: tuple[int, ...]) -> Whole:

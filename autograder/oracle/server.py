@@ -160,7 +160,7 @@ def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> d
     for at, names, reading in _readings(layout, {name: value.shape for name, value in weights.items()}):
         if reading is None:
             return None
-        flat = _flat([weights[name] for name in names], np.dtype(np.float32))
+        flat = _flat([weights[name] for name in names], next(iter(weights.values())).dtype)
         found |= {f"{at}{role}": flat[places] for role, places in reading.items()}
     return found
 

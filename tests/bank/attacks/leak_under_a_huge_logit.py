@@ -3,9 +3,6 @@
 # facts = "19"
 # extends = "mistakes/attention_sdpa_not_causal"
 # like = "mistakes/attention_sdpa_not_causal"
-# [loses]
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
 # ///
 
 
