@@ -2,6 +2,7 @@
 # about = "values as one parameter for each head, queries and keys by nn.Linear"
 # facts = "3b"
 # [bonus]
+# "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "missing"
 # "bonus.qk_ov" = "missing"
 # ///
