@@ -167,7 +167,7 @@ def test_the_system_s_python_is_left_alone_and_the_secret_closed(gradescope: Gra
 
 def test_gradescope_tells_students_what_they_did_not_hand_in(gradescope: Gradescope, open_tmp: Path) -> None:
     for name, said in (
-        ("my_gpt.py", "only my_gpt.py; put your classes into a file named gpt.py"),
+        ("my_gpt.py", "only my_gpt.py; put your classes in a file named gpt.py"),
         ("step.ipynb", "not a valid notebook"),
     ):
         folder = open_tmp / name
