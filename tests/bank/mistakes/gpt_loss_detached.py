@@ -1,22 +1,22 @@
 # /// bank
-# about = "the loss is detached from the parameters, so training changes nothing"
+# about = "the loss is computed from detached logits"
+# facts = "own"
 # extends = "reference"
-# unnamed = "no value is wrong: what is missing is the way from the loss to the parameters"
+# names = ["loss_detached"]
 # [loses]
 # "model.gradients" = "failed"
 # "model.training" = "failed"
 # ///
 
 
-_Right = GPT
-
-
 class GPT(GPT):
-    """Learns nothing: its loss reaches no parameter."""
-
     def forward(self, idx, targets=None):
-        logits = _Right.forward(self, idx)
+        B, T = idx.shape
+        assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.lm_head(self.ln_f(x))
         if targets is None:
             return logits
-        loss = F.cross_entropy(logits.detach().flatten(0, 1), targets.flatten())
-        return logits, loss + 0 * sum(p.sum() for p in self.parameters())
+        return logits, F.cross_entropy(logits.detach().flatten(0, 1), targets.flatten())
