@@ -42,7 +42,7 @@ student-bundle: ## make build/student.zip for students: the assignment and the g
 
 nbgrader-course: ## create an nbgrader course folder: make nbgrader-course OUT=FOLDER
 	@sh requirements/setup.sh course
-	@.venv/bin/python -m autograder.course.nbgrader_course "$$OUT"
+	@.venv/bin/python -m autograder.nbgrader.course "$$OUT"
 
 gradescope: ## make build/gradescope.zip, the autograder to upload
 	@sh requirements/setup.sh

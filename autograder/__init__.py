@@ -9,7 +9,7 @@ def __getattr__(name: str) -> object:
     Nothing is imported before that: a submission's folder may still be on the path (__main__.py).
     """
     if name == "check":
-        from autograder.live import check
+        from autograder.workbench.notebook_check import check
 
         return check
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,10 +10,10 @@ if sys.path[:1] in ([""], [os.getcwd()]) and sys.path[0] != ROOT:
 
 import contextlib  # noqa: E402
 
-from autograder.sandbox import launch  # noqa: E402
+from autograder.sandbox.remote import launch  # noqa: E402
 
 # Before the command line is even read: that takes as long as a quarter of loading torch.
-with launch.ahead() if sys.argv[1:2] in (["grade"], ["lms"]) else contextlib.nullcontext():
+with launch.ahead() if {"grade", "lms"} & set(sys.argv[1:4]) else contextlib.nullcontext():
     try:
         from autograder.cli import main
     except ModuleNotFoundError as error:

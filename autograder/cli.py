@@ -11,22 +11,30 @@ from typing import Annotated
 
 import typer
 
+from autograder.core import assignment as assignments
+from autograder.core.assignment import DEFAULT
+from autograder.core.atomic import write_whole
+from autograder.core.errors import BadInput, Refused
 from autograder.course.cli import course
-from autograder.files import BadInput, Refused, write_whole
 
 app = typer.Typer(name="autograder", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(course)
 
 
 @app.callback()
-def _commands() -> None:
-    """Grade a GPT assembled in PyTorch."""
+def _load_assignment(
+    ctx: typer.Context,
+    assignment: Annotated[str, typer.Option(help="the importable name of the assignment's package")] = DEFAULT,
+) -> None:
+    """Grade an assignment in PyTorch."""
+    ctx.obj = assignments.load(assignment)
 
 
 @app.command()
 def grade(
+    ctx: typer.Context,
     path: Annotated[
-        Path, typer.Argument(help="gpt.py or a notebook, or a folder or zip file with one", show_default=False)
+        Path, typer.Argument(help="a Python file or notebook, or a folder or zip file with one", show_default=False)
     ],
     json: Annotated[
         Path | None, typer.Option(help="write the report to this file, with the untrained model's sample next to it")
@@ -52,17 +60,18 @@ def grade(
 ) -> None:
     """Grade one submission and print the report."""
     # torch takes longest to load, so start it first and import the rest meanwhile.
-    from autograder.sandbox.process import Zygote
+    from autograder.sandbox.remote.client import Zygote
 
     with Zygote() as zygote:
-        from autograder import rubric, submission, suite
-        from autograder import secret as secrets
+        from autograder.grading import rubric, suite
+        from autograder.grading import secret as secrets
+        from autograder.submission.read import BadSubmission, read_submission
 
         try:
-            handed_in = submission.read(path)
-        except submission.BadSubmission as error:
+            handed_in = read_submission(path, ctx.obj)
+        except BadSubmission as error:
             raise BadInput(str(error)) from None
-        rows = rubric.load()
+        rows = rubric.load(ctx.obj)
         if accept and not official:
             raise BadInput("--accept-weaker-sandbox needs --official; without it nothing is refused")
         names = [criterion.id for criterion in rows.criteria]
@@ -91,10 +100,11 @@ def grade(
             status.update("Checking ...")
             accepted: tuple[str, ...] = ()
             if official:
-                from autograder.sandbox import canary
+                from autograder.sandbox.isolation import selftest
 
-                accepted = canary.check(zygote, [] if json is None else [json.absolute().parent], accept)
+                accepted = selftest.check(zygote, [] if json is None else [json.absolute().parent], accept)
             report = suite.grade(
+                ctx.obj,
                 handed_in,
                 zygote,
                 rows,
@@ -115,11 +125,11 @@ def grade(
         write_whole(html, page.render(report))
     changed = ""
     if history is not None and report.gradable:
-        from autograder import progress
+        from autograder.workbench.history import last, remember, since
 
-        changed = progress.since(progress.last(history, path), report)
+        changed = since(last(history, path), report)
         if only is None:  # before printing, which `less` or `head` may cut short
-            progress.remember(history, path, report)
+            remember(history, path, report)
     terminal.show(report, Console(highlight=False))
     if changed:
         print(changed)
@@ -131,14 +141,15 @@ def grade(
 
 @app.command()
 def submit(
+    ctx: typer.Context,
     path: Annotated[Path, typer.Argument(help="the folder with your work")] = Path("student"),
     out: Annotated[Path, typer.Option(help="the zip file to write")] = Path("submission.zip"),
     history: Annotated[Path | None, typer.Option(help="the folder given to grade --history")] = None,
 ) -> None:
     """Pack the zip file to hand in, and list its contents."""
-    from autograder import handin
+    from autograder.workbench import pack
 
-    made = handin.pack(path, out, history)
+    made = pack.pack(ctx.obj, path, out, history)
     print(f"{out}, ready to upload:")
     for name, data in made.files.items():
         print(f"  {name:14} {len(data) / 1024:6.1f} kB")
@@ -149,40 +160,47 @@ def submit(
 
 @app.command()
 def lms(
+    ctx: typer.Context,
     platform: Annotated[str, typer.Argument(help="gradescope, prairielearn or junit")],
     root: Annotated[Path | None, typer.Option(help="the platform's folder, if not the default")] = None,
     submission: Annotated[Path | None, typer.Option(help="the submission, if not at its default path")] = None,
     out: Annotated[Path | None, typer.Option(help="the result file, if not at its default path")] = None,
 ) -> None:
     """Grade on a platform and write the result file it reads."""
-    from autograder.lms import _run, names
+    from autograder.lms import PLATFORMS, run
 
-    if platform not in names():
-        raise BadInput(f"lms {platform}: no such platform; choose from {', '.join(names())}")
-    raise SystemExit(_run.run(platform, root, submission, out))
+    if platform not in PLATFORMS:
+        raise BadInput(f"lms {platform}: no such platform; choose from {', '.join(PLATFORMS)}")
+    raise SystemExit(run.run(ctx.obj, platform, root, submission, out))
 
 
 @app.command()
 def package(
+    ctx: typer.Context,
     platform: Annotated[str, typer.Argument(help="student, or a platform: gradescope, prairielearn")],
     out: Annotated[Path, typer.Option(help="the zip file to write")],
     secret_file: Annotated[
         Path | None, typer.Option(help="an earlier package's secret, to reuse its hidden inputs")
     ] = None,
-    image: Annotated[str, typer.Option(help="the image for PrairieLearn to pull")] = "gpt-assembly:prairielearn",
+    image: Annotated[
+        str | None, typer.Option(help="the image for PrairieLearn to pull, if not NAME:prairielearn")
+    ] = None,
 ) -> None:
     """Make the package to upload to a platform, with a new secret, or the one for students, without a secret."""
-    from autograder import rubric
-    from autograder.lms import _pack, get, names
+    from autograder.core.zips import zipped
+    from autograder.grading import rubric
+    from autograder.lms import PLATFORMS, get
+    from autograder.lms.package import new_secret, student
 
-    makers = {name: make for name in names() if (make := getattr(get(name), "package", None))}
+    makers = {name: make for name in PLATFORMS if (make := getattr(get(name), "package", None))}
     if platform not in ("student", *makers):
         raise BadInput(f"package {platform}: no such package; choose from student, {', '.join(makers)}")
     if not out.absolute().parent.is_dir():
         raise BadInput(f"--out {out}: create the folder {out.absolute().parent} first")
-    secret = _secret(secret_file) + b"\n" if secret_file is not None else _pack.new_secret()
-    rubric.load()  # an error in the rubric must surface here, before the platform or students see it
-    data = _pack.zipped(_pack.student() if platform == "student" else makers[platform](secret, image))
+    secret = _secret(secret_file) + b"\n" if secret_file is not None else new_secret()
+    rubric.load(ctx.obj)  # an error in the rubric must surface here, before the platform or students see it
+    image = image or f"{ctx.obj.name}:prairielearn"
+    data = zipped(student(ctx.obj) if platform == "student" else makers[platform](ctx.obj, secret, image))
     write_whole(out, data, private=platform != "student")
     inside = "It contains the secret for the hidden inputs: keep it among staff."
     if platform == "student":
@@ -195,13 +213,13 @@ def schema() -> None:
     """Print the JSON schema of a report."""
     import json
 
-    from autograder.report import Report
+    from autograder.grading.report import Report
 
     print(json.dumps(Report.model_json_schema(mode="serialization"), indent=1))
 
 
 def _secret(path: Path) -> bytes:
-    from autograder.secret import read
+    from autograder.grading.secret import read
 
     return read(path, f"--secret-file {path}", "make a new package")
 
@@ -219,7 +237,7 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         status = _stop(130, "interrupted; nothing was written")
     except Exception as error:
-        from autograder.sandbox.process import SandboxError
+        from autograder.sandbox.remote.client import SandboxError
 
         # Usage errors come from typer or click; only they have format_message.
         if hasattr(error, "format_message"):

@@ -26,7 +26,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
-from autograder.files import BadInput
+from autograder.core.errors import BadInput
 from reference import handout
 from reference.handout import KERNEL
 
@@ -148,11 +148,13 @@ DERIVATIVES: tuple[Derivative, ...] = (
     handed_out("student/README.md", handout.readme),
     handed_out("student/README.html", handout.readme_page),
     handed_out("student/step-05.ipynb", handout.student_notebook),
-    Derivative("reference/head.py", "autograder/given/head.py", python_stub),  # for submissions without one
+    Derivative(
+        "reference/head.py", "autograder/assignment/handed_out/head.py", python_stub
+    ),  # for submissions without one
     # What was never edited is told from what was by these, also where student/ is not shipped.
-    Derivative("reference/gpt.py", "autograder/given/stub/gpt.py", python_stub),
-    Derivative("reference/paper.py", "autograder/given/stub/paper.py", python_stub),
-    handed_out("autograder/given/stub/step-05.ipynb", handout.student_notebook),
+    Derivative("reference/gpt.py", "autograder/assignment/handed_out/stub/gpt.py", python_stub),
+    Derivative("reference/paper.py", "autograder/assignment/handed_out/stub/paper.py", python_stub),
+    handed_out("autograder/assignment/handed_out/stub/step-05.ipynb", handout.student_notebook),
 )
 
 

@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from autograder.assignment.sizes import SIZES
+
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # a notebook has to name one
 CODE = ("gpt.py", "head.py", "paper.py")
 TEXTS = ("step-05.md.jinja", *CODE, "answers.md")
@@ -65,15 +67,15 @@ def student_notebook(texts: Texts) -> str:
 
 def figures() -> dict[str, Any]:
     """What the text says about the course's sizes: each number is worked out from the course configuration."""
-    from autograder import rubric
     from autograder.assignment import ASSIGNMENT
-    from autograder.checks.initial_loss import ABOVE, BELOW
-    from autograder.oracle import ledger
+    from autograder.assignment.checks.initial_loss import ABOVE, BELOW
+    from autograder.assignment.oracle import parameter_count
+    from autograder.grading import rubric
 
-    n = ASSIGNMENT.course
-    parts, total, chance = ledger.parts(n.V, n.T_max, n.d, n.L), ledger.total(n), math.log(n.V)
-    rule, blocks, rest = ledger.rule_of_thumb(n)
-    criteria = rubric.load().criteria
+    n = SIZES.course
+    parts, total, chance = parameter_count.parts(n.V, n.T_max, n.d, n.L), parameter_count.total(n), math.log(n.V)
+    rule, blocks, rest = parameter_count.rule_of_thumb(n)
+    criteria = rubric.load(ASSIGNMENT).criteria
     return n.arguments() | {
         "d_head": n.d // n.H,
         "parts": parts,
@@ -89,7 +91,7 @@ def figures() -> dict[str, Any]:
         "loss_gpt2": f"{chance + n.d * 0.02**2 / 2:.2f}",
         "low": f"{chance - BELOW:.2f}",
         "high": f"{chance + ABOVE:.2f}",
-        "alphabet": repr(ASSIGNMENT.alphabet),
+        "alphabet": repr(SIZES.alphabet),
         "points": sum(check.points for c in criteria if not c.bonus for check in c.checks),
         "bonus": sum(check.points for c in criteria if c.bonus for check in c.checks),
     }
@@ -144,11 +146,14 @@ def _notebook(texts: Texts) -> Any:
     import jupytext
     from nbformat.v4 import new_notebook
 
-    from autograder import rubric
+    from autograder.assignment import ASSIGNMENT
+    from autograder.grading import rubric
 
     form = {"extension": ".md", "format_name": "markdown", "split_at_heading": True}
     cells = jupytext.reads(_rendered(texts, notebook=True), fmt=form).cells
-    points = {f"check-{c.id}": 0 if c.bonus else sum(k.points for k in c.checks) for c in rubric.load().criteria}
+    points = {
+        f"check-{c.id}": 0 if c.bonus else sum(k.points for k in c.checks) for c in rubric.load(ASSIGNMENT).criteria
+    }
     points |= {f"written-{number}": most for number, (_, most, _, _) in _questions(texts["answers.md"]).items()}
     defined = {node.name for name in CODE for node in _definitions(texts[name]) if name != "head.py"}
     for number, cell in enumerate(cells, start=1):

@@ -27,9 +27,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from autograder import rubric, submission, suite
-from autograder.sandbox.process import Zygote
-from autograder.sandbox.student import Student
+from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric, suite
+from autograder.sandbox.remote.client import Zygote
+from autograder.sandbox.remote.student_code import Student
+from autograder.submission.read import read_submission
 from tests import bank_file
 from tests.conftest import ROOT
 from tests.measure_course import memory
@@ -38,7 +40,7 @@ REFERENCE = ROOT / "reference"
 IMPORT = [sys.executable, "-c", "import torch"]
 GRADE = [sys.executable, "-m", "autograder", "grade", "reference"]
 PLAIN = [sys.executable, "-m", "tests.plain"]
-ROWS = rubric.load()
+ROWS = rubric.load(ASSIGNMENT)
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,11 @@ def single(quick: bool) -> Figures:
 def spent(zygote: Zygote) -> float:
     """CPU seconds of this process, the zygote, the oracle and all that has been forked and reaped."""
     fields = Path(f"/proc/{zygote.pid}/stat").read_text().rpartition(")")[2].split()
-    return time.process_time() + zygote.oracle().cpu + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return (
+        time.process_time()
+        + zygote.oracle(ASSIGNMENT.oracle, str(ASSIGNMENT.root)).cpu
+        + sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    )
 
 
 def each(zygote: Zygote, times: int, work: Callable[[], object]) -> float:
@@ -110,10 +116,18 @@ def batch(quick: bool) -> Figures:
     files = bank_file.paths("variants", "mistakes")
     mixture = files[:: len(files) // (6 if quick else 20)]
     with Zygote() as zygote, tempfile.TemporaryDirectory() as folder:
-        suite.grade(submission.read(REFERENCE), zygote, ROWS)
-        one = each(zygote, 3 if quick else 10, lambda: suite.grade(submission.read(REFERENCE), zygote, ROWS))
+        suite.grade(ASSIGNMENT, read_submission(REFERENCE, ASSIGNMENT), zygote, ROWS)
+        one = each(
+            zygote,
+            3 if quick else 10,
+            lambda: suite.grade(ASSIGNMENT, read_submission(REFERENCE, ASSIGNMENT), zygote, ROWS),
+        )
         handed_in = iter([bank_file.load(file).write(made(Path(folder, file.stem))) for file in mixture])
-        mixed = each(zygote, len(mixture), lambda: suite.grade(submission.read(next(handed_in)), zygote, ROWS))
+        mixed = each(
+            zygote,
+            len(mixture),
+            lambda: suite.grade(ASSIGNMENT, read_submission(next(handed_in), ASSIGNMENT), zygote, ROWS),
+        )
     return {
         "import torch, CPU s": bare_cpu,
         "reference, CPU s": one,
@@ -158,9 +172,9 @@ def memory_at(*numbers: int) -> dict[int, int]:
     """kB of this process after so many submissions."""
     seen = {}
     with Zygote() as zygote:
-        handed_in = submission.read(REFERENCE)
+        handed_in = read_submission(REFERENCE, ASSIGNMENT)
         for number in range(1, max(numbers) + 1):
-            suite.grade(handed_in, zygote, ROWS, only="paper")
+            suite.grade(ASSIGNMENT, handed_in, zygote, ROWS, only="paper")
             if number in numbers:
                 seen[number] = memory(os.getpid(), "Rss")  # a share changes with what other processes do
     return seen
@@ -171,9 +185,9 @@ def checks(quick: bool) -> Figures:
     total: Counter[str] = Counter()
     times = 2 if quick else 8
     with Zygote() as zygote:
-        suite.grade(submission.read(REFERENCE), zygote, ROWS)
+        suite.grade(ASSIGNMENT, read_submission(REFERENCE, ASSIGNMENT), zygote, ROWS)
         for _ in range(times):
-            total.update(suite.grade(submission.read(REFERENCE), zygote, ROWS).timing.checks)
+            total.update(suite.grade(ASSIGNMENT, read_submission(REFERENCE, ASSIGNMENT), zygote, ROWS).timing.checks)
     return {name: 1000 * seconds / times for name, seconds in total.items()}
 
 
@@ -195,7 +209,7 @@ def layers(quick: bool) -> Figures:
             found[f"a process, from fork to reap, with {name}, CPU"] = 1000 * whole
             found[f"of it inside, until it waits for a question, with {name}, CPU"] = 1000 * statistics.mean(until)
     with Zygote() as zygote:
-        student = Student(zygote, submission.read(REFERENCE).files, ["MLP"])
+        student = Student(zygote, read_submission(REFERENCE, ASSIGNMENT).files, ASSIGNMENT.contract)
         mlp = student.build("MLP", {"d": 4})
         started = time.perf_counter()
         for _ in range(10 * times):
@@ -218,24 +232,25 @@ def plain(quick: bool) -> Figures:
 
 def notebooks(quick: bool) -> Figures:
     """The same work as notebooks: nbgrader's autograde with the grader in it, nbgrader alone, and `regrade`; wall s."""
-    from autograder.course import nbgrader, nbgrader_course
+    from autograder.nbgrader import gradebook
+    from autograder.nbgrader.course import make
     from tests.test_nbgrader import written
 
     times = 2 if quick else 4
     found, sources = {}, [bank_file.REFERENCE[name].decode() for name in ("gpt.py", "paper.py")]
     with tempfile.TemporaryDirectory() as name:
         course = Path(name)
-        nbgrader_course.make(course)
+        make(course, ASSIGNMENT)
         own, command = course / "nbgrader_config.py", [sys.executable, "-m", "nbgrader"]
-        timed([*command, "generate_assignment", nbgrader.NAME], course)
-        release = json.loads((course / "release" / nbgrader.NAME / f"{nbgrader.NAME}.ipynb").read_text())
+        timed([*command, "generate_assignment", gradebook.NAME], course)
+        release = json.loads((course / "release" / gradebook.NAME / f"{gradebook.NAME}.ipynb").read_text())
         head = (ROOT / "reference" / "head.py").read_text()
         cells = written(release, f"{head}\n{sources[0]}", sources[1])
         for n in range(times):
-            folder = course / "submitted" / f"s{n}" / nbgrader.NAME
+            folder = course / "submitted" / f"s{n}" / gradebook.NAME
             folder.mkdir(parents=True)
-            (folder / f"{nbgrader.NAME}.ipynb").write_text(json.dumps(release | {"cells": cells}))
-        grade = [*command, "autograde", nbgrader.NAME, "--force"]
+            (folder / f"{gradebook.NAME}.ipynb").write_text(json.dumps(release | {"cells": cells}))
+        grade = [*command, "autograde", gradebook.NAME, "--force"]
         found["nbgrader autograde with the grader"] = timed(grade, course)[0] / times
         own.write_text(own.read_text().replace("c.Autograde.autograde_preprocessors", "# "))
         found["nbgrader autograde by itself, which runs all cells in a kernel"] = timed(grade, course)[0] / times

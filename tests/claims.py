@@ -164,6 +164,6 @@ def lying_plausibly(seed: int, lies: int) -> bytes:
 
 def of_the_worker() -> set[str]:
     """The operations that the worker really has."""
-    tree = ast.parse((ROOT / "autograder" / "sandbox" / "worker.py").read_text("utf-8"))
+    tree = ast.parse((ROOT / "autograder" / "sandbox" / "remote" / "worker.py").read_text("utf-8"))
     (worker,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Worker")
     return {node.name.removeprefix("do_") for node in worker.body if getattr(node, "name", "").startswith("do_")}

@@ -14,14 +14,18 @@ from typing import Any
 
 import pytest
 
-from autograder import rubric, submission, suite
-from autograder.report import Report
-from autograder.sandbox.confine import Limits
-from autograder.sandbox.process import Zygote
-from autograder.sandbox.student import Student
+from autograder.assignment import ASSIGNMENT
+from autograder.core.assignment import Contract, Definition
+from autograder.grading import rubric, suite
+from autograder.grading.report import Report
+from autograder.sandbox.isolation.confine import Limits
+from autograder.sandbox.remote.client import Zygote
+from autograder.sandbox.remote.student_code import Student
+from autograder.submission.read import read_submission
 from tests.course_kit import Course
 
 ROOT = Path(__file__).resolve().parent.parent
+CONTRACT = Contract("gpt", tuple(Definition(name, "gpt", "", "") for name in ("GPT", "Block")), ("generate",))
 Hand = Callable[..., Student]
 Limit = Callable[..., None]
 
@@ -71,10 +75,10 @@ def ref() -> Iterator[SimpleNamespace]:
 @pytest.fixture(scope="session")
 def grade(zygote: Zygote) -> Callable[..., Report]:
     """Grade a path: ``grade(path, secret=..., only=...)``."""
-    rows = rubric.load()
+    rows = rubric.load(ASSIGNMENT)
 
     def grade(path: Path, **options: object) -> Report:
-        return suite.grade(submission.read(path), zygote, rows, **options)  # type: ignore[arg-type]
+        return suite.grade(ASSIGNMENT, read_submission(path, ASSIGNMENT), zygote, rows, **options)  # type: ignore[arg-type]
 
     return grade
 
@@ -86,7 +90,7 @@ def hand_in(zygote: Zygote) -> Iterator[Hand]:
 
     def hand_in(text: str, **others: str) -> Student:
         files = {f"{name}.py": textwrap.dedent(text).encode() for name, text in {"gpt": text, **others}.items()}
-        students.append(Student(zygote, files, ["GPT", "Block"]))
+        students.append(Student(zygote, files, CONTRACT))
         return students[-1]
 
     yield hand_in
@@ -102,7 +106,7 @@ def limit(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Limit:
 
 def run(student: Student, *arguments: Any, name: str = "run") -> Any:
     """What a function of gpt.py returns."""
-    return student.function(name, *arguments, module="gpt")
+    return student.function(name, *arguments)
 
 
 @pytest.fixture

@@ -14,21 +14,24 @@ from typing import Any
 
 import pytest
 
-from autograder import report as reports
-from autograder import rubric, submission
-from autograder.course import actions, batch
-from autograder.course.gradebook import Gradebook
-from autograder.course.pool import Conditions, Graded
-from autograder.report import Diagnosis, Report, Verdict
-from autograder.rubric import Rubric
-from autograder.suite import PUBLIC_SECRET
+from autograder.assignment import ASSIGNMENT
+from autograder.course import commands
+from autograder.course.gradebook.store import Gradebook
+from autograder.course.runs.local_pool import Conditions, Graded
+from autograder.course.runs.run import Key
+from autograder.grading import report as reports
+from autograder.grading import rubric
+from autograder.grading.report import Diagnosis, Report, Verdict
+from autograder.grading.rubric import Rubric
+from autograder.grading.suite import PUBLIC_SECRET
+from autograder.submission.read import read_submission
 
-ROWS = rubric.load()
+ROWS = rubric.load(ASSIGNMENT)
 STATUS = {"lose": "failed", "half": "partial", "error": "error"}
 SHARE = {"passed": 1.0, "partial": 0.5}
 
 
-def report(sha256: str, text: str, key: batch.Key, rows: Rubric = ROWS, **evidence: Any) -> Report:
+def report(sha256: str, text: str, key: Key, rows: Rubric = ROWS, **evidence: Any) -> Report:
     """The report that ``text`` asks for."""
     asked = {name: STATUS[word] for word, name in re.findall(r"(lose|half|error) ([a-z_.]+)", text)}
     named = re.findall(r"name ([a-z_]+)", text)
@@ -74,7 +77,7 @@ class Pool:
 
     def __init__(self, conditions: Conditions, lose: int = 0) -> None:
         self.key, self.rows, self.graded, self.lose, self.renewed = (
-            batch.Key.of(conditions),
+            Key.of(conditions),
             conditions.rubric,
             [],
             lose,
@@ -90,7 +93,7 @@ class Pool:
             future.set_exception(RuntimeError("a process was lost"))
             return future
         self.graded.append(sha256)
-        text = submission.read(path).files["gpt.py"].decode()
+        text = read_submission(path, ASSIGNMENT).files["gpt.py"].decode()
         future.set_result([Graded(sha256, report(sha256, text, self.key, self.rows).to_json())])
         return future
 
@@ -111,7 +114,7 @@ class Course:
         self.source.mkdir()
         self.graded: list[str] = []
         self.lose = 0
-        monkeypatch.setattr(actions, "_pool", self._pool)
+        monkeypatch.setattr(commands, "_pool", self._pool)
 
     @contextlib.contextmanager
     def _pool(self, conditions: Conditions, *_: object) -> Iterator[Pool]:
@@ -131,7 +134,7 @@ class Course:
         defaults: dict[str, Any] = {"rubric": ROWS, "note": "", "allow_lower": False, "every": False, "accept": False}
         none = dict.fromkeys(("scheduler", "roster", "assignment", "seed"))
         with self.book() as book:
-            return actions.regrade(book, paths or [self.source], workers=1, **(none | defaults | options))
+            return commands.regrade(book, paths or [self.source], workers=1, **(none | defaults | options))
 
     @contextlib.contextmanager
     def book(self) -> Iterator[Gradebook]:
@@ -144,7 +147,7 @@ class Course:
 
     def scores(self) -> dict[str, float | None]:
         """What counts, by name."""
-        from autograder.course.scores import standings
+        from autograder.course.gradebook.results import standings
 
         with self.book() as book:
             run = book.current()
@@ -153,7 +156,7 @@ class Course:
 
 
 def conditions(rows: Rubric = ROWS) -> Conditions:
-    return Conditions(rows, PUBLIC_SECRET)
+    return Conditions(ASSIGNMENT, rows, PUBLIC_SECRET)
 
 
 def dump(book: Gradebook) -> list[tuple[object, ...]]:

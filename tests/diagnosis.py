@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from autograder.oracle.mistakes import MISTAKES
+from autograder.assignment.mistakes import MISTAKES
 from tests import bank_file
 from tests.bank_file import BankFile
 

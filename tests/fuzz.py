@@ -18,9 +18,11 @@ import zipfile
 from collections import Counter
 from pathlib import Path
 
-from autograder import rubric, submission, suite
-from autograder.sandbox.confine import Limits
-from autograder.sandbox.process import Zygote
+from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric, suite
+from autograder.sandbox.isolation.confine import Limits
+from autograder.sandbox.remote.client import Zygote
+from autograder.submission.read import BadSubmission, read_submission
 from tests import bank_file, claims
 from tests.reports import harmful
 
@@ -56,7 +58,7 @@ class Case:
     def __init__(self, seed: int, number: int, kind: str = "") -> None:
         self.rng = random.Random(f"{seed}/{number}")
         self.kind = kind or self.rng.choice(KINDS)
-        self.only = None if number % ALL == 0 else self.rng.choice([c.id for c in rubric.load().criteria])
+        self.only = None if number % ALL == 0 else self.rng.choice([c.id for c in rubric.load(ASSIGNMENT).criteria])
 
     def write(self, folder: Path, sources: list[dict[str, bytes]]) -> Path:
         """The submission as a file or a folder; its path."""
@@ -129,8 +131,8 @@ class Case:
 def judged(case: Case, path: Path, zygote: Zygote, rows: rubric.Rubric) -> tuple[str, list[str]]:
     """How grading ``path`` ended, and what of it is the grader's fault."""
     try:
-        report = suite.grade(submission.read(path), zygote, rows, only=case.only)
-    except submission.BadSubmission as error:
+        report = suite.grade(ASSIGNMENT, read_submission(path, ASSIGNMENT), zygote, rows, only=case.only)
+    except BadSubmission as error:
         return "refused", [] if str(error).isprintable() else [f"a message of more than one line: {error!a}"]
     except Exception as error:  # whatever it is, it is what is looked for
         return "failed", [f"{type(error).__name__}: {error}"]
@@ -140,7 +142,7 @@ def judged(case: Case, path: Path, zygote: Zygote, rows: rubric.Rubric) -> tuple
 
 def run(count: int, seed: int, start: int = 0, zygote: Zygote | None = None, kind: str = "") -> list[str]:
     """The faults found in ``count`` cases, each with the number of its case."""
-    rows, faults, ends = rubric.load(), [], Counter[str]()
+    rows, faults, ends = rubric.load(ASSIGNMENT), [], Counter[str]()
     paths = bank_file.paths()
     sources = [bank_file.load(path).files for path in paths if not path.stem.startswith("loop_")]
     sources.append(bank_file.REFERENCE)

@@ -11,8 +11,9 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from autograder import rubric
-from autograder.rubric import Check, Rubric
+from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric
+from autograder.grading.rubric import Check, Rubric
 from tests import bank_file
 from tests.bank_file import BankFile
 
@@ -30,7 +31,7 @@ WHOLE = {"model.training"}  # of the whole model, as measured
 
 
 def main(folders: list[str]) -> None:
-    rows = rubric.load()
+    rows = rubric.load(ASSIGNMENT)
     criteria = [criterion.id for criterion in rows.criteria if not criterion.bonus]
     table = Table("submission", *criteria, "points", "mistakes named", box=None, pad_edge=False)
     unharmed, taken = [], []

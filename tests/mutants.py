@@ -15,9 +15,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder import rubric, submission, suite
-from autograder.sandbox.confine import Limits
-from autograder.sandbox.process import Zygote
+from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric, suite
+from autograder.sandbox.isolation.confine import Limits
+from autograder.sandbox.remote.client import Zygote
+from autograder.submission.read import read_submission
 from tests.conftest import ROOT
 
 FILES = ("gpt.py", "head.py")
@@ -105,7 +107,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    rows = rubric.load()
+    rows = rubric.load(ASSIGNMENT)
     bonus = {criterion.id for criterion in rows.criteria if criterion.bonus}
     found = [(name, *one) for name in FILES for one in mutants((ROOT / "reference" / name).read_text("utf-8"))]
     chosen = random.Random(given.seed).sample(found, min(given.count, len(found)))
@@ -116,7 +118,7 @@ def main() -> None:
                 for other in ("gpt.py", "head.py", "paper.py"):
                     shutil.copy(ROOT / "reference" / other, folder)
                 Path(folder, name).write_text(text, "utf-8")
-                report = suite.grade(submission.read(Path(folder)), zygote, rows)
+                report = suite.grade(ASSIGNMENT, read_submission(Path(folder), ASSIGNMENT), zygote, rows)
             lost = [check for check in report.checks if check.criterion not in bonus and check.score < check.max_score]
             causes = sorted({cause.mistake for check in lost for cause in check.diagnosis})
             caught, named = caught + bool(lost), named + bool(causes)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder import notebook
+from autograder.submission import notebook
 
 BY_HAND = re.compile(r"^(?=@|class |def |import |from )", re.MULTILINE)  # of what does not parse
 FROM_HEAD = re.compile(r"^from head import Head.*\n", re.MULTILINE)

@@ -13,11 +13,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from autograder import rubric, submission, suite
-from autograder.files import write_whole
+from autograder.assignment import ASSIGNMENT
+from autograder.core.atomic import write_whole
+from autograder.grading import rubric, suite
+from autograder.grading.report import Report
 from autograder.render import terminal
-from autograder.report import Report
-from autograder.sandbox.process import Zygote
+from autograder.sandbox.remote.client import Zygote
+from autograder.submission.read import read_submission
 from tests.conftest import ROOT
 
 PICTURE = ROOT / "docs" / "report.svg"
@@ -49,8 +51,8 @@ def draw(report: Report) -> str:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder, Zygote() as zygote:
-        handed_in = submission.read(two_mistakes(Path(folder) / "student"))
-        write_whole(PICTURE, draw(suite.grade(handed_in, zygote, rubric.load())))
+        handed_in = read_submission(two_mistakes(Path(folder) / "student"), ASSIGNMENT)
+        write_whole(PICTURE, draw(suite.grade(ASSIGNMENT, handed_in, zygote, rubric.load(ASSIGNMENT))))
 
 
 if __name__ == "__main__":

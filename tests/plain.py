@@ -13,11 +13,13 @@ from typing import Any
 
 import torch
 
-from autograder import rubric, submission, suite
-from autograder.oracle import server
-from autograder.sandbox import worker
-from autograder.sandbox.confine import Limits
-from autograder.sandbox.process import Operation
+from autograder.assignment import ASSIGNMENT
+from autograder.assignment.oracle import server
+from autograder.grading import rubric, suite
+from autograder.sandbox.isolation.confine import Limits
+from autograder.sandbox.remote import worker
+from autograder.sandbox.remote.client import Operation
+from autograder.submission.read import read_submission
 from tests.conftest import ROOT
 
 FILES = ("gpt", "paper", "head")
@@ -90,7 +92,9 @@ def numbers(value: Any) -> Any:
 
 def main() -> None:
     torch.set_num_threads(1)
-    report = suite.grade(submission.read(ROOT / "reference"), Nursery(), rubric.load())  # type: ignore[arg-type]
+    report = suite.grade(
+        ASSIGNMENT, read_submission(ROOT / "reference", ASSIGNMENT), Nursery(), rubric.load(ASSIGNMENT)
+    )  # type: ignore[arg-type]
     print(f"{report.score:g} / {report.max_score:g} points")
 
 

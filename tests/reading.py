@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from autograder.report import Report
+from autograder.grading.report import Report
 from tests.conftest import ROOT
 
 WIDTH, LINES = 76, 4  # a terminal of 80 columns, less the indent of a message

@@ -13,11 +13,11 @@ import jsonschema
 from rich.console import Console
 
 from autograder import lms
+from autograder.grading.report import Report
 from autograder.render import terminal
-from autograder.report import Report
 from tests.conftest import ROOT
 
-SCHEMA = json.loads((ROOT / "autograder" / "report.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((ROOT / "autograder" / "grading" / "report.schema.json").read_text("utf-8"))
 MOST, MOST_SHOWN = 1 << 20, 1 << 16  # bytes, characters
 
 
@@ -43,7 +43,7 @@ def harmful(report: Report) -> Iterator[str]:
     if len(page.getvalue()) > MOST_SHOWN:
         yield f"{len(page.getvalue()):,} characters are printed"
     if report.gradable and all(check.status != "skipped" for check in report.checks):  # else it is never exported
-        for name in lms.names():
+        for name in lms.PLATFORMS:
             platform, validator = lms.get(name), importlib.import_module(f"tests.validators.{name}")
             found = validator.problems(platform.graded(report, platform.place(Path("/nowhere"))))
             yield from (f"{name}: {problem}" for problem in found)

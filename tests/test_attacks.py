@@ -22,11 +22,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder import submission, suite
-from autograder.oracle import mistakes
-from autograder.report import Report
-from autograder.sandbox.confine import Limits
-from autograder.sandbox.process import SandboxError, Zygote
+from autograder.assignment import ASSIGNMENT, mistakes
+from autograder.grading import suite
+from autograder.grading.report import Report
+from autograder.sandbox.isolation.confine import Limits
+from autograder.sandbox.remote.client import SandboxError, Zygote
+from autograder.submission.read import read_submission
 from tests import bank_file
 from tests.conftest import ROOT
 from tests.processes import descendants
@@ -84,11 +85,15 @@ class Arena:
         if self.zygote._process.poll() is not None:
             self.zygote.close()
             self.zygote = Zygote(LIMITS)
-        self.zygote.oracle()
+        self.zygote.oracle(ASSIGNMENT.oracle, str(ASSIGNMENT.root))
 
     def own(self) -> set[int]:
         """The processes that outlive a submission: the grader's own, and those of other tests."""
-        own = {self.zygote.pid, self.zygote.oracle().pid} if self.zygote._process.poll() is None else set()
+        own = (
+            {self.zygote.pid, self.zygote.oracle(ASSIGNMENT.oracle, str(ASSIGNMENT.root)).pid}
+            if self.zygote._process.poll() is None
+            else set()
+        )
         return self.others | own
 
     def state(self) -> State:
@@ -131,7 +136,7 @@ class Arena:
         return reached
 
     def grade(self, path: Path, only: str | None = None) -> Report:
-        return suite.grade(submission.read(path), self.zygote, ROWS, secret=SECRET, only=only)
+        return suite.grade(ASSIGNMENT, read_submission(path, ASSIGNMENT), self.zygote, ROWS, secret=SECRET, only=only)
 
     def write(self, entry: bank_file.BankFile, folder: Path) -> Path:
         """An attack on this arena, as a folder."""

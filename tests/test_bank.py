@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder import rubric
-from autograder.oracle import mistakes
-from autograder.report import Report
+from autograder.assignment import ASSIGNMENT, mistakes
+from autograder.grading import rubric
+from autograder.grading.report import Report
 from tests import bank_file, diagnosis, matrix, reading
 from tests.reports import harmful
 
-ROWS = rubric.load()
+ROWS = rubric.load(ASSIGNMENT)
 CLASSES = {"attention", "mlp", "block", "model"}
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder import rubric, secret
-from autograder.sandbox import canary, landlock, seccomp
-from autograder.sandbox.process import SandboxError, Zygote
+from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric, secret
+from autograder.sandbox.isolation import landlock, seccomp, selftest
+from autograder.sandbox.remote.client import SandboxError, Zygote
 from tests.conftest import ROOT
 from tests.test_cli import command, one_line
 
 Weaker = Callable[..., Zygote]
-FIRST = rubric.load().criteria[0].id
+FIRST = rubric.load(ASSIGNMENT).criteria[0].id
 needs_both = pytest.mark.skipif(
     landlock.prepare(str(ROOT)) is None or not seccomp.available(), reason="this kernel lacks Landlock or seccomp"
 )
@@ -29,18 +30,18 @@ FILES = {"read the grader's files", "read the grader's code", "look into the hom
 def test_nothing_leaks_where_processes_and_files_are_closed(
     weaker: Weaker, tmp_path: Path, without: tuple[str, ...]
 ) -> None:
-    assert canary.leaks(weaker(*without), [tmp_path]) == ()
+    assert selftest.leaks(weaker(*without), [tmp_path]) == ()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_seccomp_processes_and_connections_leak(weaker: Weaker) -> None:
-    found = canary.leaks(weaker("seccomp"))
+    found = selftest.leaks(weaker("seccomp"))
     assert set(found) >= PROCESSES
     assert len(found) == len(set(found))
 
 
 def test_without_any_layer_files_and_signals_leak_as_well_and_nothing_is_left(weaker: Weaker, tmp_path: Path) -> None:
-    found = canary.leaks(weaker("landlock", "seccomp", "uid"), [tmp_path])
+    found = selftest.leaks(weaker("landlock", "seccomp", "uid"), [tmp_path])
     more = {"change the grader's files", "send signals to the grader", "execute programs", "make folders"}
     assert set(found) >= PROCESSES | FILES | more
     assert list(tmp_path.iterdir()) == []
@@ -52,14 +53,14 @@ def test_without_any_layer_files_and_signals_leak_as_well_and_nothing_is_left(we
 def test_each_attempt_counts(weaker: Weaker, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An attempt that is made succeeds where nothing holds, and is among those made."""
     tried = []
-    succeeds = canary._succeeds
+    succeeds = selftest._succeeds
 
-    def only(student: canary.Student, attempt: str, arguments: tuple[object, ...]) -> bool:
+    def only(student: selftest.Student, attempt: str, arguments: tuple[object, ...]) -> bool:
         tried.append(attempt)
         return attempt == name and succeeds(student, attempt, arguments)
 
-    monkeypatch.setattr(canary, "_succeeds", only)
-    found = canary.leaks(weaker("landlock", "seccomp", "uid"))
+    monkeypatch.setattr(selftest, "_succeeds", only)
+    found = selftest.leaks(weaker("landlock", "seccomp", "uid"))
     assert name in tried
     assert len(found) >= 3  # this one, and the two layers that are missing
 
@@ -69,9 +70,9 @@ def test_a_probe_that_fails_is_the_graders_fault(
 ) -> None:
     broken = tmp_path / "intruder.py"
     broken.write_text("def read(path): 1 / 0")
-    monkeypatch.setattr(canary, "INTRUDER", broken)
+    monkeypatch.setattr(selftest, "INTRUDER", broken)
     with pytest.raises(SandboxError, match="self-test failed at read"):
-        canary.leaks(weaker())
+        selftest.leaks(weaker())
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

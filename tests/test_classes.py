@@ -14,14 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder import submission
-from autograder.assignment import ASSIGNMENT, Dims
-from autograder.checks import claims
-from autograder.oracle import ledger
-from autograder.outcome import Failed
-from autograder.report import Report
-from autograder.sandbox.process import Zygote
-from autograder.sandbox.student import Student
+from autograder.assignment import ASSIGNMENT
+from autograder.assignment.measure import parameter_usage
+from autograder.assignment.oracle import parameter_count
+from autograder.assignment.sizes import SIZES, Dims
+from autograder.grading.report import Report
+from autograder.grading.verdict import Failed
+from autograder.sandbox.remote.client import Zygote
+from autograder.sandbox.remote.student_code import Student
+from autograder.submission.read import read_submission
 from tests import bank_file
 from tests.conftest import ROOT
 
@@ -68,8 +69,8 @@ def test_the_model_alone_scores_what_does_not_rest_on_its_parts(grade: Grade, tm
 def test_all_figures_follow_another_course_configuration(tmp_path: Path) -> None:
     for name in ("autograder", "reference", "student"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    place = tmp_path / "autograder" / "assignment.py"
-    course = ", ".join(f"{letter}={size}" for letter, size in ASSIGNMENT.course.arguments().items())
+    place = tmp_path / "autograder" / "assignment" / "sizes.py"
+    course = ", ".join(f"{letter}={size}" for letter, size in SIZES.course.arguments().items())
     text = place.read_text("utf-8")
     assert text.count(f"course=Dims({course})") == 1
     place.write_text(text.replace(f"course=Dims({course})", f"course=Dims({OTHER})"), "utf-8")
@@ -81,9 +82,9 @@ def test_all_figures_follow_another_course_configuration(tmp_path: Path) -> None
         report = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
         assert (report["score"], report["gradable"]) == (points, True), run.stdout
         told[name] = run.stdout
-    assert f"{ledger.total(OTHER):,} parameters at the course configuration" in told["reference"]
+    assert f"{parameter_count.total(OTHER):,} parameters at the course configuration" in told["reference"]
     assert "ln 96 = 4.564" in told["reference"]
-    old = [f"{ledger.total(ASSIGNMENT.course):,}", "ln 65", "4.174"]
+    old = [f"{parameter_count.total(SIZES.course):,}", "ln 65", "4.174"]
     assert not [figure for figure in old for text in told.values() if figure in text]
 
 
@@ -147,18 +148,18 @@ def handle(zygote: Zygote, folder: Path, addition: str) -> Student:
     shutil.copytree(ROOT / "reference", folder)
     with (folder / "gpt.py").open("a", encoding="utf-8") as file:
         file.write(addition)
-    return Student(zygote, submission.read(folder).files, [entry.name for entry in ASSIGNMENT.contract])
+    return Student(zygote, read_submission(folder, ASSIGNMENT).files, ASSIGNMENT.contract)
 
 
 @pytest.mark.parametrize("addition", [PADDED, PADDED_TABLE])
 def test_parameters_that_only_fill_up_the_count_are_named(zygote: Zygote, tmp_path: Path, addition: str) -> None:
-    n = ASSIGNMENT.course
+    n = SIZES.course
     student = handle(zygote, tmp_path / "work", addition)
     try:
         model = student.build("GPT", n.arguments())
-        assert model.numel == ledger.total(n)
+        assert model.numel == parameter_count.total(n)
         with pytest.raises(Failed, match="affect any logit"):
-            claims.backed(student, model, n, np.random.default_rng(0))
+            parameter_usage.backed(student, model, n, np.random.default_rng(0))
     finally:
         student.close()
 
@@ -166,10 +167,12 @@ def test_parameters_that_only_fill_up_the_count_are_named(zygote: Zygote, tmp_pa
 def test_every_parameter_of_the_reference_moves_the_logits(zygote: Zygote, tmp_path: Path) -> None:
     student = handle(zygote, tmp_path / "work", "")
     try:
-        n = ASSIGNMENT.course
-        assert not claims.idle(student.build("GPT", n.arguments()), n, np.random.default_rng(0))
-        assert claims.measure(student, ASSIGNMENT.small, np.random.default_rng(0)) == claims.Claims(steady=True)
-        assert claims.laid_out(student, student.build("GPT", ASSIGNMENT.small.arguments()), ASSIGNMENT.small)
+        n = SIZES.course
+        assert not parameter_usage.idle(student.build("GPT", n.arguments()), n, np.random.default_rng(0))
+        assert parameter_usage.measure(student, SIZES.small, np.random.default_rng(0)) == parameter_usage.Claims(
+            steady=True
+        )
+        assert parameter_usage.laid_out(student, student.build("GPT", SIZES.small.arguments()), SIZES.small)
     finally:
         student.close()
 
@@ -190,7 +193,7 @@ def test_a_model_counts_only_if_its_logits_follow_its_parameters_alone(
 ) -> None:
     student = handle(zygote, tmp_path / "work", addition)
     try:
-        found = claims.measure(student, ASSIGNMENT.small, np.random.default_rng(0))
+        found = parameter_usage.measure(student, SIZES.small, np.random.default_rng(0))
     finally:
         student.close()
     for said, expected in ((found.about_logits, logits), (found.about_parameters, parameters)):

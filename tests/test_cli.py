@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 import autograder
-from autograder import cli, rubric
+from autograder import cli
 from autograder.assignment import ASSIGNMENT
-from autograder.oracle import ledger
+from autograder.assignment.oracle import parameter_count
+from autograder.assignment.sizes import SIZES
+from autograder.grading import rubric
 from tests.conftest import ROOT
 
-ROWS = rubric.load()
+ROWS = rubric.load(ASSIGNMENT)
 
 
 def command(*arguments: str, cwd: Path = ROOT, code: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -43,11 +45,11 @@ def one_line(text: str) -> str:
 # --- a grading --------------------------------------------------------------------------------------------------------
 
 # What runs in the zygote and its forks, where student code is or torch; everything else is the trusted process.
-ELSEWHERE = {
-    f"autograder.sandbox.{name}" for name in ("worker", "zygote", "source", "cells", "pieces", "probe", "intruder")
-}
-ELSEWHERE |= {f"autograder.oracle.{name}" for name in ("gpt", "search", "server")}
-ELSEWHERE |= {f"autograder.given.{name}" for name in ("head", "stub.gpt", "stub.paper")}
+ELSEWHERE = {f"autograder.sandbox.remote.{name}" for name in ("rpc", "worker", "zygote")}
+ELSEWHERE |= {f"autograder.sandbox.loading.{name}" for name in ("importer", "notebook_slice", "parse", "stubs")}
+ELSEWHERE |= {"autograder.sandbox.isolation.escape_attempts"}
+ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "model", "server")}
+ELSEWHERE |= {f"autograder.assignment.handed_out.{name}" for name in ("head", "stub.gpt", "stub.paper")}
 # What of this the trusted process has loaded when all is done: nothing.
 WATCHED = f"""
 import sys
@@ -64,7 +66,7 @@ def test_the_reference_gets_full_marks_in_print_and_in_the_file_and_torch_stays_
     target.write_text("old")
     done = command("grade", "reference", "--json", str(target), "--fail-under", str(ROWS.total), code=WATCHED)
     assert (done.returncode, done.stderr) == (0, "[]\n")
-    assert f"{ledger.total(ASSIGNMENT.course):,}" in done.stdout
+    assert f"{parameter_count.total(SIZES.course):,}" in done.stdout
     assert f"{ROWS.total} / {ROWS.total} points" in done.stdout
     report = json.loads(target.read_text("utf-8"))
     assert (report["score"], report["gradable"]) == (ROWS.total, True)
@@ -143,7 +145,7 @@ def test_bad_input_is_status_2_and_one_line_on_stderr(
 def test_a_grader_that_cannot_work_is_status_3_and_one_line_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')")
     broken = f"""
-from autograder.sandbox import launch
+from autograder.sandbox.remote import launch
 environment = launch._environment
 launch._environment = lambda home: environment(home) | {{"PYTHONPATH": {str(tmp_path)!r}}}
 from autograder.cli import main
@@ -157,7 +159,7 @@ main()
 def test_the_schema_command_prints_the_published_schema() -> None:
     done = command("schema")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == (ROOT / "autograder" / "report.schema.json").read_text("utf-8")
+    assert done.stdout == (ROOT / "autograder" / "grading" / "report.schema.json").read_text("utf-8")
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -196,11 +198,11 @@ def test_a_python_without_the_packages_is_told_where_they_are() -> None:
 
 def test_sizes_that_do_not_fit_are_one_line_with_their_place(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "autograder", tmp_path / "autograder", ignore=shutil.ignore_patterns("__pycache__"))
-    place = tmp_path / "autograder" / "assignment.py"
+    place = tmp_path / "autograder" / "assignment" / "sizes.py"
     place.write_text(place.read_text("utf-8").replace("d=128, H=4", "d=128, H=5"), "utf-8")
     done = command("grade", str(ROOT / "student"), cwd=tmp_path, PYTHONPATH=str(tmp_path))
     assert done.returncode == 2
-    assert "autograder/assignment.py: V=65, T_max=64, d=128, H=5, L=4: d is not a" in one_line(done.stderr)
+    assert "autograder/assignment/sizes.py: V=65, T_max=64, d=128, H=5, L=4: d is not a" in one_line(done.stderr)
 
 
 # --- the trusted process ----------------------------------------------------------------------------------------------

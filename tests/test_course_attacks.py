@@ -14,14 +14,16 @@ from typing import Any
 import pytest
 import yaml
 
-from autograder.course import actions, exports, intake
-from autograder.course.export import export
-from autograder.course.gradebook import Gradebook
-from autograder.course.people import person
-from autograder.course.rescore import rescore
-from autograder.course.scores import standings
-from autograder.files import BadInput
-from autograder.report import Report
+from autograder.assignment import ASSIGNMENT
+from autograder.core.errors import BadInput
+from autograder.course import commands
+from autograder.course.gradebook.rescore import rescore
+from autograder.course.gradebook.results import standings
+from autograder.course.gradebook.store import Gradebook
+from autograder.course.intake import collect, downloads
+from autograder.course.intake.identity import person
+from autograder.course.output.grade_export import export
+from autograder.grading.report import Report
 from tests import course_kit
 from tests.course_kit import Course
 
@@ -43,7 +45,7 @@ def gradescope(root: Path, names: list[str], facts: Callable[[int, str], dict[st
     for n, name in enumerate(names, 1001):
         hand(root / f"submission_{n}", f"# {name}\n")
         listed[f"submission_{n}"] = {":submitters": [facts(n, name)], ":created_at": "2026-01-01 00:00:00"}
-    (root / exports.METADATA).write_text(yaml.safe_dump(listed))
+    (root / downloads.METADATA).write_text(yaml.safe_dump(listed))
     return root
 
 
@@ -121,7 +123,7 @@ def test_one_deep_folder_does_not_make_it_nbgraders_submitted(course: Course) ->
     hand(root / "eve" / "step-05")
     course.regrade(root)
     assert course.scores() == dict.fromkeys(("ann", "bob", "eve"), 100.0)
-    assert exports.read(root)[0] == "folder"
+    assert downloads.read(root, ASSIGNMENT.contract)[0] == "folder"
 
 
 def test_nobody_is_left_out_of_nbgraders_submitted(course: Course) -> None:
@@ -129,7 +131,7 @@ def test_nobody_is_left_out_of_nbgraders_submitted(course: Course) -> None:
     for name in ("ann", "bob"):
         hand(root / name / "step-05")
     hand(root / "eve")
-    assert exports.read(root)[0] == "nbgrader"
+    assert downloads.read(root, ASSIGNMENT.contract)[0] == "nbgrader"
     course.regrade(root)
     assert course.scores() == dict.fromkeys(("ann", "bob", "eve"), 100.0)
 
@@ -148,7 +150,7 @@ def test_uploads_named_like_moodles_do_not_make_canvas_moodle(course: Course) ->
         hand(course.source, f"# {name}\n", f"{name}_{n}_90{n}_gpt.py")
     for n in range(20):
         hand(course.source, WRONG, f"eve_73_9073_x{n}_71_{SUFFIX}gpt.py")
-    assert exports.read(course.source)[0] == "canvas"
+    assert downloads.read(course.source, ASSIGNMENT.contract)[0] == "canvas"
     course.regrade()
     assert course.scores() == {"ann": 100.0, "bob": 100.0, "eve": 100.0}
 
@@ -156,7 +158,7 @@ def test_uploads_named_like_moodles_do_not_make_canvas_moodle(course: Course) ->
 def test_a_display_name_like_canvas_does_not_make_moodle_canvas(course: Course) -> None:
     for n, name in enumerate(("Ann", "Bob", "x_71_9_y")):
         hand(course.source / f"{name}_{n + 71}_{SUFFIX}")
-    assert exports.read(course.source)[0] == "moodle"
+    assert downloads.read(course.source, ASSIGNMENT.contract)[0] == "moodle"
     course.regrade()
     assert course.scores() == {"Ann": 100.0, "Bob": 100.0, "x_71_9_y": 100.0}
 
@@ -338,7 +340,7 @@ def test_names_that_are_no_utf8_stop_nobody(course: Course, name: bytes) -> None
 
 
 def test_many_files_of_one_student_stop_nobody(course: Course) -> None:
-    course.patch.setattr(intake, "MAX_ENTRIES", 2000)
+    course.patch.setattr(collect, "MAX_ENTRIES", 2000)
     path = course.source / "all.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for name in ("ann", "bob", "mia"):
@@ -483,10 +485,10 @@ def test_a_report_that_is_damaged_on_the_disk_stops_nobody(course: Course, monke
         whole = path.read_text()
         path.write_text("{")
         book.db.execute("DELETE FROM page")
-        actions.pages(book)
+        commands.pages(book)
         assert "could not be rendered (BadInput)" in (course.out / "index.html").read_text()
         rubric = course_kit.ROWS.model_copy(update={"version": "other"})
-        actions.settle(book, rescore(book, rubric, ""), False)
+        commands.settle(book, rescore(book, rubric, ""), False)
         assert "its stored report cannot be read; delete results/" in course.said()
     assert course.scores() == {"ann": 100.0, "bob": 100.0, "eve": None}
     path.write_text(whole)

@@ -17,12 +17,15 @@ from typing import Any
 
 import pytest
 
-from autograder import secret, submission
-from autograder.course import actions, batch
-from autograder.course.gradebook import Gradebook
-from autograder.course.pool import Conditions, Graded
-from autograder.files import BadInput
-from autograder.rubric import Rubric
+from autograder.assignment import ASSIGNMENT
+from autograder.core.errors import BadInput
+from autograder.course import commands
+from autograder.course.gradebook.store import Gradebook
+from autograder.course.runs import run
+from autograder.course.runs.local_pool import Conditions, Graded
+from autograder.grading import secret
+from autograder.grading.rubric import Rubric
+from autograder.submission.read import read_submission
 from tests.conftest import ROOT
 from tests.course_kit import ROWS, Course, Pool, dump
 
@@ -52,7 +55,7 @@ def test_only_what_is_missing_or_changed_is_graded_again(course: Course) -> None
 def test_another_grader_grades_all_again(course: Course) -> None:
     course.hand_in(ada="# 1")
     course.regrade()
-    course.patch.setattr("autograder.suite.grader_version", lambda: "9+9")
+    course.patch.setattr("autograder.grading.suite.grader_version", lambda _: "9+9")
     course.regrade()
     assert len(course.graded) == 1
 
@@ -99,7 +102,7 @@ class Fragile(Pool):
 
     def task(self, chunk: list[tuple[str, Path]], lost: threading.Event) -> list[Graded]:
         ((_, path),) = chunk
-        if b"kill" in submission.read(path).files["gpt.py"]:
+        if b"kill" in read_submission(path, ASSIGNMENT).files["gpt.py"]:
             lost.set()
         elif not lost.wait(0.05):
             return super().submit(chunk).result()
@@ -113,7 +116,7 @@ class Fragile(Pool):
 def test_neighbours_of_a_submission_that_kills_the_graders_keep_their_grade(course: Course) -> None:
     course.hand_in(**{f"s{n}": f"# {n}" for n in range(5)}, eve="# kill", mallory="# kill too")
     with ThreadPoolExecutor() as threads:
-        course.patch.setattr(actions, "_pool", lambda conditions, *_: nullcontext(Fragile(conditions, threads)))
+        course.patch.setattr(commands, "_pool", lambda conditions, *_: nullcontext(Fragile(conditions, threads)))
         assert course.regrade() == 3
     assert course.scores() == {f"s{n}": 100.0 for n in range(5)} | {"eve": None, "mallory": None}
     assert course.said().count("lost 3 times") == 1  # one reason for both
@@ -145,7 +148,7 @@ def test_what_is_no_report_is_graded_anew(course: Course) -> None:
 
 def test_ctrl_c_keeps_what_is_graded_and_says_how_to_go_on(course: Course) -> None:
     course.hand_in(**{f"s{n}": f"# {n}" for n in range(5)})
-    real = batch._keep
+    real = run._keep
     kept: list[int] = []
 
     def keep(*arguments: Any) -> None:
@@ -154,10 +157,10 @@ def test_ctrl_c_keeps_what_is_graded_and_says_how_to_go_on(course: Course) -> No
         kept.append(1)
         real(*arguments)
 
-    course.patch.setattr(batch, "_keep", keep)
+    course.patch.setattr(run, "_keep", keep)
     assert course.regrade() == 130
     assert "2 of 5 are graded and saved; repeat the command to continue" in course.said()
-    course.patch.setattr(batch, "_keep", real)
+    course.patch.setattr(run, "_keep", real)
     assert course.regrade() == 0
     assert len(course.graded) == 3
 
@@ -172,8 +175,8 @@ def test_a_folder_without_submissions_leaves_the_gradebook_as_it_was(course: Cou
 
 
 def test_two_commands_at_once_are_refused(course: Course) -> None:
-    with course.book() as book, actions.alone(book), pytest.raises(BadInput, match="another command"):  # noqa: SIM117
-        with actions.alone(book):
+    with course.book() as book, commands.alone(book), pytest.raises(BadInput, match="another command"):  # noqa: SIM117
+        with commands.alone(book):
             pass
 
 
@@ -189,7 +192,7 @@ def test_a_file_that_is_no_gradebook_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_exported_score_falls_only_when_allowed(course: Course) -> None:
-    from autograder.course.export import export
+    from autograder.course.output.grade_export import export
 
     course.hand_in(ada="# 1", bob="# 2")
     course.regrade()
@@ -206,7 +209,7 @@ def test_an_exported_score_falls_only_when_allowed(course: Course) -> None:
 
 
 def test_no_grade_in_place_of_an_exported_one_is_no_fall(course: Course) -> None:
-    from autograder.course.export import export
+    from autograder.course.output.grade_export import export
 
     course.hand_in(ada="# 1")
     course.regrade()
@@ -270,7 +273,7 @@ def test_killed_at_any_moment_and_started_again_it_ends_as_if_nothing_had_been(c
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
-    with course.book() as book, actions.alone(book):
+    with course.book() as book, commands.alone(book):
         course.regrade()
     assert len(course.graded) < 20  # something was kept
     with course.book() as book:
@@ -280,16 +283,16 @@ def test_killed_at_any_moment_and_started_again_it_ends_as_if_nothing_had_been(c
 def test_what_a_killed_command_was_writing_is_swept_away(course: Course) -> None:
     with course.book() as book:
         (course.out / "results" / ".autograder-left").mkdir()
-        with actions.alone(book):
+        with commands.alone(book):
             assert not list(course.out.rglob(".autograder-*"))
 
 
 def test_the_file_of_a_report_is_named_after_all_that_decides_it(course: Course) -> None:
     from tests.course_kit import conditions
 
-    key = batch.Key.of(conditions())
+    key = run.Key.of(conditions())
     other: Rubric = ROWS.model_copy(update={"version": "0"})
-    assert key.document("a" * 64) != batch.Key.of(conditions(other)).document("a" * 64)
+    assert key.document("a" * 64) != run.Key.of(conditions(other)).document("a" * 64)
     assert key.document("a" * 64).count("/") == 0
 
 
@@ -299,15 +302,15 @@ def test_the_file_of_a_report_is_named_after_all_that_decides_it(course: Course)
 def used(course: Course, **options: Any) -> bytes:
     """The secret that a run grades with."""
     found = []
-    pool = actions._pool
+    pool = commands._pool
 
     def look(conditions: Conditions, *rest: Any) -> Any:
         found.append(conditions.secret)
         return pool(conditions, *rest)
 
-    course.patch.setattr(actions, "_pool", look)
+    course.patch.setattr(commands, "_pool", look)
     course.regrade(**options)
-    course.patch.setattr(actions, "_pool", pool)
+    course.patch.setattr(commands, "_pool", pool)
     return found[0]
 
 

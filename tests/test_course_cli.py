@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.cli import app
-from autograder.files import BadInput
+from autograder.core.errors import BadInput
 from tests.course_kit import Course
 from tests.test_cli import command, one_line
 
@@ -31,7 +31,7 @@ def test_a_term_in_commands(course: Course, tmp_path: Path) -> None:
     status, said = run("override", "ada", "causality.full_model", "2.5", "--reason", "half right", *out)
     assert (status, "ada: 92 before, 94.5 now." in said) == (0, True)
     rubric = tmp_path / "rubric.toml"
-    text = Path("autograder/rubric.toml").read_text("utf-8")
+    text = Path("autograder/assignment/rubric.toml").read_text("utf-8")
     rubric.write_text(
         text.replace('id = "loss"\npoints = 4', 'id = "loss"\npoints = 2').replace("total = 100", "total = 98")
     )
@@ -83,6 +83,6 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
 
 
 def test_a_plain_grade_loads_nothing_of_the_course() -> None:
-    heavy = ("autograder.course.actions", "sqlite3", "yaml", "jinja2", "concurrent.futures.process", "distributed")
+    heavy = ("autograder.course.commands", "sqlite3", "yaml", "jinja2", "concurrent.futures.process", "distributed")
     code = f"import sys, autograder.cli; print([name for name in {heavy} if name in sys.modules])"
     assert command(code=code).stdout == "[]\n"

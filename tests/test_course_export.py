@@ -7,10 +7,10 @@ import io
 
 import pytest
 
-from autograder.course import sheets, validate
-from autograder.course.export import Filled, export
-from autograder.course.sheets import Sheet, defused
-from autograder.files import BadInput
+from autograder.core.errors import BadInput
+from autograder.course.output import csv_sheet, validate
+from autograder.course.output.csv_sheet import Sheet, defused
+from autograder.course.output.grade_export import Filled, export
 from tests.course_kit import Course
 
 LOST = "# lose causality.full_model lose model.loss half mlp.alone lose bonus.qk_ov lose bonus.weight_tying"
@@ -41,7 +41,7 @@ def graded(course: Course) -> Course:
     course.hand_in(**{f"student{n}": f"{LOST}\n# {n}" for n in range(len(HOSTILE) - 1)}, student6="")
     course.regrade(roster=root / "canvas.csv")
     with course.book() as book:
-        from autograder.course.people import roster
+        from autograder.course.intake.identity import roster
 
         for person in roster(root / "moodle.csv"):
             book.student(person, on_roster=True)
@@ -52,7 +52,7 @@ def written(course: Course, form: str, sheet: str = "", **options: object) -> tu
     target = course.source.parent / f"out-{form}.csv"
     with course.book() as book:
         filled = export(book, form, target, course.source.parent / sheet if sheet else None, **options)  # type: ignore[arg-type]
-    return sheets.read(target), filled
+    return csv_sheet.read(target), filled
 
 
 def test_canvas_fills_its_own_column_and_nothing_else(graded: Course) -> None:
@@ -147,7 +147,7 @@ def test_cells_that_a_spreadsheet_would_execute_are_defused(cell: str, safe: str
     ],
 )
 def test_the_validators_find_what_an_importer_would_not_take(form: str, text: str, says: str) -> None:
-    assert any(says in problem for problem in validate.CHECKS[form](sheets.parse(text, "x")))
+    assert any(says in problem for problem in validate.CHECKS[form](csv_sheet.parse(text, "x")))
 
 
 def test_every_export_is_on_record(graded: Course) -> None:

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder import submission
-from autograder.course import exports, intake
-from autograder.course.exports import Handed
-from autograder.course.people import Person, listed, roster, spelled
-from autograder.files import BadInput
+from autograder.assignment import ASSIGNMENT
+from autograder.core.errors import BadInput
+from autograder.course.intake import collect, downloads
+from autograder.course.intake.downloads import Handed
+from autograder.course.intake.identity import Person, listed, roster, spelled
+from autograder.submission.read import read_submission
 from tests.conftest import ROOT
 from tests.course_kit import Course
 from tests.notebooks import code, save
@@ -55,7 +56,7 @@ def names(handed: list[Handed]) -> list[list[str]]:
     return [[who.name for who in one.people] for one in handed]
 
 
-def taken(tmp_path: Path, *paths: Path, **options: object) -> dict[str, list[intake.Item]]:
+def taken(tmp_path: Path, *paths: Path, **options: object) -> dict[str, list[collect.Item]]:
     """Items by name."""
     people: list[str] = []
 
@@ -65,8 +66,8 @@ def taken(tmp_path: Path, *paths: Path, **options: object) -> dict[str, list[int
 
     store = tmp_path / "store"
     store.mkdir(exist_ok=True)
-    found: dict[str, list[intake.Item]] = {}
-    for item in intake.take(paths, store, known, **options):  # type: ignore[arg-type]
+    found: dict[str, list[collect.Item]] = {}
+    for item in collect.take(paths, store, known, ASSIGNMENT, **options):  # type: ignore[arg-type]
         found.setdefault(people[item.student], []).append(item)
     return found
 
@@ -77,7 +78,7 @@ def test_gradescope_names_come_from_its_metadata_and_a_group_is_each_of_its_memb
         "assignment_9_export/submission_11/gpt.py": CODE,
     }
     path = zipped(tmp_path / "export.zip", dict(files))
-    layout, handed = exports.read(path)
+    layout, handed = downloads.read(path, ASSIGNMENT.contract)
     assert layout == "gradescope"
     assert names(handed) == [["Ayşe Öztürk", "O'Neil, José"], ["Bob"]]
     assert handed[0].people[0].ids == (("sid", "0042"), ("email", "ayse@x.edu"))
@@ -96,7 +97,7 @@ def test_canvas_names_lose_what_canvas_adds(tmp_path: Path) -> None:
         "doejohn_79_904_hw.zip": zip_bytes({"hw/gpt.py": CODE}),
     }
     path = zipped(tmp_path / "submissions.zip", files)
-    layout, handed = exports.read(path)
+    layout, handed = downloads.read(path, ASSIGNMENT.contract)
     assert layout == "canvas"
     assert [one.people[0].ids for one in handed] == [(("canvas", "78"),), (("canvas", "79"),), (("canvas", "77"),)]
     assert sorted(entry.name for entry in handed[2].files) == ["gpt.py", "paper.py"]
@@ -122,7 +123,7 @@ def test_moodle_folders_and_flat_files(tmp_path: Path, flat: bool) -> None:
             f"Bob_77_assignsubmission_onlinetext_{between}onlinetext.html": "<p>see mail",
         },
     )
-    layout, handed = exports.read(path)
+    layout, handed = downloads.read(path, ASSIGNMENT.contract)
     assert layout == "moodle"
     assert names(handed) == [["Ayşe von Öztürk"], ["Bob"]]
     assert handed[0].people[0].ids == (("moodle", "1234"),)
@@ -136,8 +137,8 @@ def test_nbgrader_submitted_asks_which_assignment_where_there_are_several(tmp_pa
         (root / "ada" / name / "gpt.py").write_text(CODE)
     (root / "ada/step05/timestamp.txt").write_text("2026-01-02 10:00:00 UTC\n")
     with pytest.raises(BadInput, match="step04, step05"):
-        exports.read(root)
-    layout, (handed,) = exports.read(root, "step05")
+        downloads.read(root, ASSIGNMENT.contract)
+    layout, (handed,) = downloads.read(root, ASSIGNMENT.contract, "step05")
     assert (layout, handed.submitted) == ("nbgrader", "2026-01-02 10:00:00 UTC")
     assert handed.people[0].ids == (("login", "ada"),)
 
@@ -145,10 +146,10 @@ def test_nbgrader_submitted_asks_which_assignment_where_there_are_several(tmp_pa
 def test_a_plain_folder_may_be_named_like_nbgraders(tmp_path: Path) -> None:
     (tmp_path / "submitted" / "ada").mkdir(parents=True)
     (tmp_path / "submitted" / "ada" / "gpt.py").write_text(CODE)
-    assert exports.read(tmp_path / "submitted")[0] == "folder"
+    assert downloads.read(tmp_path / "submitted", ASSIGNMENT.contract)[0] == "folder"
     (tmp_path / "submitted" / "ada" / "step05").mkdir()
     (tmp_path / "submitted" / "ada" / "step05" / "gpt.py").write_text(CODE)
-    assert exports.read(tmp_path)[0] == "nbgrader"
+    assert downloads.read(tmp_path, ASSIGNMENT.contract)[0] == "nbgrader"
 
 
 def test_of_several_attempts_the_latest_counts_and_all_are_there_on_request(tmp_path: Path) -> None:
@@ -213,8 +214,8 @@ def test_what_is_kept_is_what_counts_and_has_the_hash_of_a_single_grading(tmp_pa
     (root / "helper.py").write_text("x = 1\n")
     (root / "photo.jpg").write_bytes(b"\xff" * 100)
     (item,) = taken(tmp_path, tmp_path / "in")["ada"]
-    assert item.sha256 == submission.read(root).sha256
-    kept = submission.read(intake.stored(tmp_path / "store", item.sha256))
+    assert item.sha256 == read_submission(root, ASSIGNMENT).sha256
+    kept = read_submission(collect.stored(tmp_path / "store", item.sha256), ASSIGNMENT)
     assert kept.sha256 == item.sha256
     assert set(kept.handed_in) == {"gpt.py", "helper.py"}
 
@@ -222,7 +223,7 @@ def test_what_is_kept_is_what_counts_and_has_the_hash_of_a_single_grading(tmp_pa
 @pytest.mark.parametrize("path", ["reference", "reference/gpt.py", "nowhere", "Makefile"])
 def test_what_is_no_export_is_refused_in_one_line(path: str) -> None:
     with pytest.raises(BadInput) as refused:
-        exports.read(ROOT / path)
+        downloads.read(ROOT / path, ASSIGNMENT.contract)
     assert "\n" not in str(refused.value)
 
 
@@ -249,7 +250,7 @@ def test_rosters_of_platforms_are_read_and_rows_about_no_one_are_not_people(tmp_
 
 
 def test_students_are_recognised_across_exports_and_namesakes_are_not_mixed_up(course: Course) -> None:
-    from autograder.course.people import person
+    from autograder.course.intake.identity import person
 
     with course.book() as book:
         listed_ = book.student(person("Doe, Jane", canvas="1", email="jane@x.edu"), on_roster=True)
@@ -283,6 +284,6 @@ def test_a_notebook_is_taken_from_any_export_whatever_its_outputs_weigh(tmp_path
     save(tmp_path / "submitted" / "bob" / "step-05" / "step-05.ipynb", work)
     items = taken(tmp_path, tmp_path / "submitted")
     assert items["ada"][0].sha256 == items["bob"][0].sha256 != ""
-    stored = intake.stored(tmp_path / "store", items["ada"][0].sha256)
-    assert submission.read(stored).handed_in == ("notebook.ipynb",)
-    assert submission.read(stored).sha256 == items["ada"][0].sha256
+    stored = collect.stored(tmp_path / "store", items["ada"][0].sha256)
+    assert read_submission(stored, ASSIGNMENT).handed_in == ("notebook.ipynb",)
+    assert read_submission(stored, ASSIGNMENT).sha256 == items["ada"][0].sha256

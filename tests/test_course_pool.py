@@ -16,16 +16,20 @@ from typing import Any
 
 import pytest
 
-from autograder import rubric, submission
-from autograder.course import batch, intake, pool, remote
-from autograder.course.gradebook import Gradebook
-from autograder.course.pool import Conditions, Graded, LocalPool, local
-from autograder.files import BadInput, Refused
-from autograder.report import Report
-from autograder.rubric import Rubric
-from autograder.sandbox import canary
-from autograder.sandbox.process import SandboxError
-from autograder.suite import PUBLIC_SECRET, grader_version
+from autograder.assignment import ASSIGNMENT
+from autograder.core.errors import BadInput, Refused
+from autograder.course.gradebook.store import Gradebook
+from autograder.course.intake import collect
+from autograder.course.runs import dask_pool, local_pool
+from autograder.course.runs.local_pool import Conditions, Graded, LocalPool, local
+from autograder.course.runs.run import Key, finish, missing, planned, work
+from autograder.grading import rubric
+from autograder.grading.report import Report
+from autograder.grading.rubric import Rubric
+from autograder.grading.suite import PUBLIC_SECRET, grader_version
+from autograder.sandbox.isolation import selftest
+from autograder.sandbox.remote.client import SandboxError
+from autograder.submission.read import read_submission
 from tests import bank_file, course_kit
 from tests.conftest import ROOT
 from tests.course_kit import dump
@@ -35,32 +39,34 @@ from tests.measure_course import tree
 @pytest.fixture
 def paper(monkeypatch: pytest.MonkeyPatch) -> Rubric:
     """Only the quickest checks: what is tested is who runs them."""
-    from autograder import suite
+    from autograder.grading import suite
 
     real = suite.grade
     monkeypatch.setattr(suite, "grade", lambda *a, **k: real(*a, **(k | {"only": "mlp"})))
-    return rubric.load()
+    return rubric.load(ASSIGNMENT)
 
 
-def planned(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook, batch.Key, Any, list[str]]:
+def plan_run(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook, Key, Any, list[str]]:
     """A gradebook with an open run over some of the bank, and what is to be graded."""
     source = folder / "in"
     for n, path in enumerate(sorted(bank_file.paths("variants", "mistakes"))[:number]):
         (source / f"s{n}").mkdir(parents=True)
         bank_file.load(path).write(source / f"s{n}")
     book = Gradebook(folder / "out", create=True)
-    key = batch.Key.of(Conditions(rows, PUBLIC_SECRET))
+    key = Key.of(Conditions(ASSIGNMENT, rows, PUBLIC_SECRET))
     with book.all_or_nothing():
-        run = batch.planned(book, key, intake.take([source], folder / "out" / "submissions", book.students), "in", "")
-    return book, key, run, batch.missing(book, key, run)
+        run = planned(
+            book, key, collect.take([source], folder / "out" / "submissions", book.students, ASSIGNMENT), "in", ""
+        )
+    return book, key, run, missing(book, key, run)
 
 
 def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
     tmp_path: Path, paper: Rubric, grade: Callable[..., Report]
 ) -> None:
-    book, key, run, todo = planned(tmp_path, paper)
+    book, key, run, todo = plan_run(tmp_path, paper)
     renewed = []
-    with local(Conditions(paper, PUBLIC_SECRET), 2) as graders:
+    with local(Conditions(ASSIGNMENT, paper, PUBLIC_SECRET), 2) as graders:
         processes = list(graders._executor._processes)
         real = LocalPool.renew
         graders.renew = lambda: (renewed.append(1), real(graders))  # type: ignore[method-assign,assignment,return-value]
@@ -70,11 +76,11 @@ def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
             os.kill(processes[0], signal.SIGKILL)
 
         threading.Thread(target=kill).start()
-        batch.work(book, key, run, graders, todo, lambda _: None)
+        work(book, key, run, graders, todo, lambda _: None)
     assert renewed
-    batch.finish(book, run, False)
+    finish(book, run, False)
     single = {
-        sha: grade(intake.stored(tmp_path / "out" / "submissions", sha)).model_dump(include={"checks", "score"})
+        sha: grade(collect.stored(tmp_path / "out" / "submissions", sha)).model_dump(include={"checks", "score"})
         for sha in todo[:1]
     }
     for sha, expected in single.items():
@@ -117,9 +123,10 @@ def alive(pid: int) -> bool:
 
 def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> None:
     folder = bank_file.load(bank_file.paths("variants")[0]).write(tmp_path)
-    found = submission.read(folder)
-    (answer,) = remote.run_chunk(
-        [(found.sha256, intake.archived(found))], rubric.load().model_dump_json(), PUBLIC_SECRET, accept=False
+    found = read_submission(folder, ASSIGNMENT)
+    (answer,) = dask_pool.run_chunk(
+        [(found.sha256, collect.archived(found))],
+        Conditions(ASSIGNMENT, rubric.load(ASSIGNMENT), PUBLIC_SECRET),
     )
     assert answer.sha256 == found.sha256
     report = Report.model_validate_json(answer.document)
@@ -130,14 +137,14 @@ def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> N
 def test_where_student_code_is_not_kept_in_a_course_is_graded_only_if_that_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(canary, "leaks", lambda *_: ("open connections",))
-    conditions = Conditions(rubric.load(), PUBLIC_SECRET)
+    monkeypatch.setattr(selftest, "leaks", lambda *_: ("open connections",))
+    conditions = Conditions(ASSIGNMENT, rubric.load(ASSIGNMENT), PUBLIC_SECRET)
     with pytest.raises(Refused, match="open connections"):
-        pool.opened(conditions)
-    zygote, accepted = pool.opened(replace(conditions, accept=True))
+        local_pool.opened(conditions)
+    zygote, accepted = local_pool.opened(replace(conditions, accept=True))
     with zygote:
         folder = bank_file.load(bank_file.paths("broken")[0]).write(tmp_path)
-        found = pool.graded(folder, "0" * 64, zygote, accepted, conditions)
+        found = local_pool.graded(folder, "0" * 64, zygote, accepted, conditions)
     assert Report.model_validate_json(found.document).provenance.accepted == ("open connections",)
 
 
@@ -148,7 +155,7 @@ def test_a_machine_too_busy_to_start_over_is_asked_again(monkeypatch: pytest.Mon
         if left:
             raise left.pop()
 
-    monkeypatch.setattr(pool, "PAUSES", (0.0, 0.0))
+    monkeypatch.setattr(local_pool, "PAUSES", (0.0, 0.0))
     monkeypatch.setattr(LocalPool, "_start", start)
     monkeypatch.setattr(LocalPool, "close", lambda _: None)
     busy = LocalPool.__new__(LocalPool)
@@ -177,8 +184,8 @@ class Cluster:
 def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = rubric.load()
-    book, key, run, todo = planned(tmp_path, rows, 6)
+    rows = rubric.load(ASSIGNMENT)
+    book, key, run, todo = plan_run(tmp_path, rows, 6)
     chunks = []
 
     def task(sources: list[tuple[str, bytes]], rubric_text: str, secret: bytes, accept: bool) -> list[Graded]:
@@ -189,17 +196,25 @@ def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
         assert all(data.startswith(b"PK") for _, data in sources)
         return [Graded(sha, course_kit.report(sha, "", key).to_json()) for sha, _ in sources]
 
-    monkeypatch.setattr(remote, "run_chunk", task)
-    batch.work(book, key, run, remote.DaskPool(Conditions(rows, PUBLIC_SECRET), Cluster({})), todo, lambda _: None)
+    monkeypatch.setattr(dask_pool, "run_chunk", task)
+    work(
+        book,
+        key,
+        run,
+        dask_pool.DaskPool(Conditions(ASSIGNMENT, rows, PUBLIC_SECRET), Cluster({})),
+        todo,
+        lambda _: None,
+    )
     assert sorted(chunks) == [2, 4]
-    assert batch.missing(book, key, run) == []
+    assert missing(book, key, run) == []
     book.db.close()
 
 
 @pytest.mark.parametrize(
-    ("versions", "says"), [({}, "no workers yet"), ({"a": grader_version(), "b": "0+other"}, "b has another grader")]
+    ("versions", "says"),
+    [({}, "no workers yet"), ({"a": grader_version(ASSIGNMENT), "b": "0+other"}, "b has another grader")],
 )
 def test_a_cluster_with_another_grader_is_refused(versions: dict[str, str], says: str) -> None:
     with pytest.raises(BadInput, match=says):
-        remote._same_grader(Cluster(versions))
-    remote._same_grader(Cluster({"a": grader_version()}))
+        dask_pool._same_grader(Cluster(versions))
+    dask_pool._same_grader(Cluster({"a": grader_version(ASSIGNMENT)}), ASSIGNMENT)

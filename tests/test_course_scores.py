@@ -7,16 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from autograder.course import actions, scores
-from autograder.course.rescore import rescore
-from autograder.files import BadInput
-from autograder.rubric import Rubric
+from autograder.core.errors import BadInput
+from autograder.course import commands
+from autograder.course.gradebook import results
+from autograder.course.gradebook.rescore import rescore
+from autograder.grading.rubric import Rubric
 from tests.course_kit import ROWS, Course
 
 
 def override(course: Course, student: str, what: str, points: float | None, reason: str = "because") -> None:
     with course.book() as book:
-        scores.override(book, book.named(student)["id"], what, points, reason)
+        results.override(book, book.named(student)["id"], what, points, reason)
 
 
 def worth(check: str, points: int) -> Rubric:
@@ -36,7 +37,7 @@ def worth(check: str, points: int) -> Rubric:
 def compared(course: Course, *runs: int) -> str:
     course.said()
     with course.book() as book:
-        actions.compare(book, *(runs or (None, None)))
+        commands.compare(book, *(runs or (None, None)))
     return course.said()
 
 
@@ -101,7 +102,7 @@ def test_written_answers_stand_beside_the_score(course: Course) -> None:
     override(course, "ada", "written.1", 4)
     override(course, "ada", "written.2", 3.5)
     with course.book() as book:
-        standing = actions.standing(book, book.named("ada"))
+        standing = commands.standing(book, book.named("ada"))
     assert (standing.score, standing.written) == (92.0, 7.5)
 
 
@@ -121,7 +122,7 @@ def test_compare_names_code_grader_rubric_and_override(course: Course) -> None:
     assert "kim" not in said
     assert "2 students changed (code 1, override 1), 2 of them their score." in said
 
-    course.patch.setattr("autograder.suite.grader_version", lambda: "9+9")
+    course.patch.setattr("autograder.grading.suite.grader_version", lambda _: "9+9")
     with course.book() as book:  # what the new grader is to find in the same sources
         course.patch.setattr("tests.course_kit.STATUS", {"lose": "passed", "half": "partial", "error": "error"})
         assert book.current() is not None
@@ -135,7 +136,7 @@ def test_a_changed_rubric_is_applied_to_stored_verdicts_and_compare_says_so(cour
     course.regrade()
     new = worth("attention.formula", 16)
     with course.book() as book:
-        actions.settle(book, rescore(book, new, "formula counts more"), allow_lower=False)
+        commands.settle(book, rescore(book, new, "formula counts more"), allow_lower=False)
     assert course.scores() == {"ada": 102.0, "bob": 94.0}
     said = compared(course)
     assert "attention.formula: passed 6/6 -> passed 16/16  [rubric]" in said
@@ -151,7 +152,7 @@ def test_points_set_by_hand_are_never_more_than_a_check_has(course: Course) -> N
     course.regrade()
     override(course, "ada", "attention.formula", 6)
     with course.book() as book:
-        actions.settle(book, rescore(book, worth("attention.formula", 4), ""), allow_lower=False)
+        commands.settle(book, rescore(book, worth("attention.formula", 4), ""), allow_lower=False)
     assert "attention.formula: partial 3/6 -> passed 4/4  [override]" in compared(course)
 
 
@@ -194,7 +195,7 @@ def test_with_anonymous_no_name_is_in_anything_that_is_read(course: Course) -> N
     course.regrade()
     said = course.said() + compared(course)
     with course.book() as book:
-        actions.tell("x", [actions.standing(book, book.named("bobross")).shown(book.anonymous)])
+        commands.tell("x", [commands.standing(book, book.named("bobross")).shown(book.anonymous)])
     pages = [course.out / "index.html", *(course.out / "reports").iterdir(), *(course.out / "results").iterdir()]
     for text in (said, course.said(), *(page.read_text() + page.name for page in pages)):
         assert "adalovelace" not in text.replace(str(course.out.parent), "")
@@ -203,7 +204,7 @@ def test_with_anonymous_no_name_is_in_anything_that_is_read(course: Course) -> N
 
 
 def test_forget_deletes_a_student_and_what_only_they_handed_in(course: Course) -> None:
-    from autograder.course.forget import forget
+    from autograder.course.gradebook.delete_student import forget
 
     course.hand_in(adalovelace="# own", bob="# shared", eve="# shared")
     course.regrade()
@@ -211,7 +212,7 @@ def test_forget_deletes_a_student_and_what_only_they_handed_in(course: Course) -
     with course.book() as book:
         assert forget(book, book.named("adalovelace")) == 0
         assert forget(book, book.named("bob")) == 1
-        actions.pages(book)
+        commands.pages(book)
         with pytest.raises(BadInput, match="no such student"):
             book.named("adalovelace")
     assert course.scores() == {"eve": 100.0}

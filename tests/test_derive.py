@@ -13,7 +13,7 @@ from types import ModuleType
 
 import pytest
 
-from autograder.files import BadInput
+from autograder.core.errors import BadInput
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 NAMES = ("head.py", "gpt.py", "paper.py")
@@ -120,7 +120,7 @@ def test_what_is_missing_or_stale_is_written(tool, root, capsys):
     assert capsys.readouterr().out.splitlines() == [
         "wrote student/head.py",
         "wrote student/paper.py",
-        "wrote autograder/given/stub/paper.py",
+        "wrote autograder/assignment/handed_out/stub/paper.py",
         "wrote reference/derived.sha256",
     ]
     assert tool.main(["--check"], root=root) == 0
@@ -179,7 +179,7 @@ def test_check_has_a_line_for_each_file_and_writes_nothing(tool, root, capsys):
     assert content(root) == before
     lines = sorted(capsys.readouterr().out.splitlines())
     assert [(line.split(":")[0], line.split(": ")[1].split("; ")[0].split(" by ")[0]) for line in lines] == [
-        ("autograder/given/stub/paper.py", "stale"),
+        ("autograder/assignment/handed_out/stub/paper.py", "stale"),
         ("student/gpt.py", "edited"),
         ("student/head.py", "missing"),
         ("student/paper.py", "stale"),
@@ -200,7 +200,7 @@ def test_a_mistake_in_the_rubric_is_one_line(tool, root, capsys, monkeypatch):
     def refused():
         raise BadInput("rubric.toml:7: total is 100, but the points sum to 101; change one")
 
-    monkeypatch.setattr("autograder.rubric.load", refused)
+    monkeypatch.setattr("autograder.grading.rubric.load", refused)
     assert tool.main([], root=root) == 2
     assert capsys.readouterr().err == "rubric.toml:7: total is 100, but the points sum to 101; change one\n"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.report import Report
+from autograder.grading.report import Report
 from tests import picture
 from tests.conftest import ROOT
 

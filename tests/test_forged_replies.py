@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from autograder.report import Report
-from autograder.sandbox import wire
-from autograder.sandbox.errors import Crashed, OutOfTime, StudentError
+from autograder.grading.report import Report
+from autograder.sandbox.remote import wire
+from autograder.sandbox.remote.errors import Crashed, OutOfTime, StudentError
 from tests import claims
 from tests.conftest import ROOT, Hand, Limit, run
 from tests.reports import harmful

@@ -15,11 +15,11 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from autograder.assignment import ASSIGNMENT
-from autograder.oracle import ledger
+from autograder.assignment.oracle import parameter_count
+from autograder.assignment.sizes import SIZES
 
 ROOT = Path(__file__).resolve().parent.parent
-COURSE = ASSIGNMENT.course
+COURSE = SIZES.course
 TEXTS = ("student/README.md", "reference/answers.md", "reference/gpt.py", "reference/paper.py")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Numbers that somebody could have got wrong: with a thousands separator, a decimal point, a sign, or "about".
@@ -186,18 +186,18 @@ def test_the_causes_of_a_difference_are_those_the_grader_names() -> None:
     """Each row of the table of differences is one that the grader's own arithmetic has, and says the same."""
     text = (ROOT / "student" / "README.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| ([-+][\d,]+) \| (.+) \|$", text, re.MULTILINE))
-    right = ledger.Counted(COURSE, ledger.expected(COURSE), 0, {})
-    known = {(cause.name, cause.part): cause.delta(right) for cause in ledger.CAUSES}
+    right = parameter_count.Counted(COURSE, parameter_count.expected(COURSE), 0, {})
+    known = {(cause.name, cause.part): cause.delta(right) for cause in parameter_count.CAUSES}
     # A mistake in several parts makes the sum of what it leaves in each.
-    sums = {sum(delta for (name, _), delta in known.items() if name == cause.name) for cause in ledger.CAUSES}
-    sums |= {cause.delta(right) for cause in ledger.CAUSES}
-    sums.add(-ledger.rule_of_thumb(COURSE)[1])  # blocks in a list, which are told by what is left
+    sums = {sum(delta for (name, _), delta in known.items() if name == cause.name) for cause in parameter_count.CAUSES}
+    sums |= {cause.delta(right) for cause in parameter_count.CAUSES}
+    sums.add(-parameter_count.rule_of_thumb(COURSE)[1])  # blocks in a list, which are told by what is left
     assert len(rows) == 8
     assert {int(figure.replace(",", "")) for figure in rows} <= sums
 
 
 def test_the_window_is_that_of_the_check() -> None:
-    from autograder.checks.initial_loss import ABOVE, BELOW
+    from autograder.assignment.checks.initial_loss import ABOVE, BELOW
 
     chance = math.log(COURSE.V)
     for name in ("student/README.md", "reference/gpt.py"):
@@ -213,7 +213,9 @@ def test_the_sizes_in_the_stubs_are_those_of_the_course() -> None:
         letter: str(size) for letter, size in sizes.items()
     }
     said = ", ".join(f"{letter}={sizes[letter]}" for letter in ("V", "T_max", "d", "L"))
-    assert f"({said}) the total is {ledger.total(COURSE):,}" in (ROOT / "reference" / "paper.py").read_text("utf-8")
+    assert f"({said}) the total is {parameter_count.total(COURSE):,}" in (ROOT / "reference" / "paper.py").read_text(
+        "utf-8"
+    )
 
 
 def test_a_row_of_equal_numbers_gives_no_nan_and_a_row_without_a_place_to_look_does() -> None:

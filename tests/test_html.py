@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from autograder.course.batch import Key
+from autograder.course.runs.run import Key
+from autograder.grading.report import NOT_FINITE, Report
 from autograder.render import html, markdown, pictures
-from autograder.report import NOT_FINITE, Report
 from tests import course_kit
 from tests.test_cli import command
 

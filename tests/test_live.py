@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder import live
-from autograder.live import Result, check
 from autograder.render import html
 from autograder.sandbox import NOTEBOOK
+from autograder.workbench import notebook_check
+from autograder.workbench.notebook_check import Result, check
 from tests import notebooks
 from tests.bank_file import REFERENCE, STUB
 from tests.conftest import ROOT
@@ -26,8 +26,8 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The cells that were run, in a folder with nothing else in it."""
     cells: list[str] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(live, "_history", lambda: list(cells))
-    monkeypatch.setattr(live, "_last", None)
+    monkeypatch.setattr(notebook_check, "_history", lambda: list(cells))
+    monkeypatch.setattr(notebook_check, "_last", None)
     return cells
 
 
@@ -63,13 +63,13 @@ def test_what_was_run_last_is_graded_once_until_the_code_changes(
 def test_that_cells_were_not_run_is_said_of_those_alone(ran: list[str]) -> None:
     stub = notebooks.cells_of(STUB["gpt.py"].decode())
     ran += [cell for cell in stub if "class Block" not in cell]
-    assert live.UNRUN not in repr(check("mlp"))
-    assert live.UNRUN in repr(check("block"))
-    assert live.UNRUN in repr(check())
+    assert notebook_check.UNRUN not in repr(check("mlp"))
+    assert notebook_check.UNRUN in repr(check("block"))
+    assert notebook_check.UNRUN in repr(check())
 
 
 def submission(ran: list[str]) -> dict[str, bytes]:
-    return live._submission(ran)
+    return notebook_check._submission(ran)
 
 
 def test_cells_keep_their_numbers_and_what_does_not_count_changes_nothing(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def test_outside_of_a_notebook_the_files_of_the_folder_are_graded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(live, "_last", None)
-    assert live._history() is None
+    monkeypatch.setattr(notebook_check, "_last", None)
+    assert notebook_check._history() is None
     result = check("mlp")
     assert result.report is None
     assert "no gpt.py" in repr(result)

@@ -13,18 +13,21 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from autograder import lms, rubric, submission, suite
-from autograder.lms import Place, _pack, _run
-from autograder.report import Report, Verdict
-from autograder.rubric import Criterion
-from autograder.sandbox.process import Zygote
-from autograder.secret import identify
+from autograder import lms
+from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric, suite
+from autograder.grading.report import Report, Verdict
+from autograder.grading.rubric import Criterion
+from autograder.grading.secret import identify
+from autograder.lms import Place, package, run
+from autograder.sandbox.remote.client import Zygote
+from autograder.submission.read import read_submission
 from tests import bank_file, test_terminal
 from tests.conftest import ROOT
 from tests.test_cli import command, one_line
 from tests.validators import gradescope as gradescope_validator
 
-NAMES = lms.names()
+NAMES = lms.PLATFORMS
 HOSTILE = (
     "<script>alert(1)</script> \x1b[2J \u202egro\x00\x07 **x** [a](javascript:0) ]]> &amp; \ufffe \u2028 漢 "
     + "A" * 9000
@@ -67,7 +70,7 @@ def place_of(name: str, root: Path) -> Place:
     place.submission.mkdir(parents=True, exist_ok=True)
     if place.secret is not None:
         place.secret.parent.mkdir(parents=True, exist_ok=True)
-        place.secret.write_bytes(_pack.new_secret())
+        place.secret.write_bytes(package.new_secret())
     return place
 
 
@@ -155,7 +158,7 @@ def test_the_others_show_that_a_hidden_check_is_there_and_no_value_of_it(tmp_pat
 
 @pytest.mark.parametrize("own", [None, "visible"])
 def test_the_rubric_decides_what_is_hidden(own: str | None, zygote: Zygote, tmp_path: Path) -> None:
-    rows = rubric.load()
+    rows = rubric.load(ASSIGNMENT)
     mlp = next(criterion for criterion in rows.criteria if criterion.id == "mlp")
     hidden = [check.model_copy(update={"visibility": "hidden"}) for check in mlp.checks]
     if own:
@@ -163,7 +166,7 @@ def test_the_rubric_decides_what_is_hidden(own: str | None, zygote: Zygote, tmp_
     changed = mlp.model_copy(update={"checks": tuple(hidden)})
     criteria: list[Criterion] = [changed if criterion is mlp else criterion for criterion in rows.criteria]
     rows = rows.model_copy(update={"criteria": tuple(criteria)})
-    report = suite.grade(submission.read(ROOT / "reference"), zygote, rows, only="mlp")
+    report = suite.grade(ASSIGNMENT, read_submission(ROOT / "reference", ASSIGNMENT), zygote, rows, only="mlp")
     assert [check.visibility for check in report.of("mlp")] == [own or "hidden", "hidden", "hidden"]
     assert {check.visibility for check in report.checks if check.criterion != "mlp"} == {"visible"}
 
@@ -188,7 +191,7 @@ def test_what_cannot_be_graded_is_told_to_the_student(
     place = place_of(name, tmp_path)
     for file, text in files.items():
         (place.submission / file).write_text(text)
-    assert _run.run(name, tmp_path, None, None) == 0
+    assert run.run(name, tmp_path, None, None) == 0
     text = place.result.read_text("utf-8")
     assert validator(name).problems(text) == []
     assert said in text
@@ -227,7 +230,7 @@ def test_a_package_without_its_secret_gives_no_grade(
     place.secret.unlink()
     place.result.parent.mkdir(parents=True)
     place.result.write_text('{"score": 100}')  # what was there before is no result of this run
-    no_grade(name, place, _run.run(name, tmp_path, None, None))
+    no_grade(name, place, run.run(name, tmp_path, None, None))
     printed = capfd.readouterr()
     assert "No grade" in printed.out
     assert "secret" in one_line(printed.err)
@@ -239,14 +242,14 @@ def test_a_grader_that_takes_too_long_or_dies_gives_no_grade(
 ) -> None:
     place = place_of(name, tmp_path)
     (place.submission / "gpt.py").write_text("class GPT: pass\n")
-    monkeypatch.setattr(_run, "DEADLINE", 0.05)
-    no_grade(name, place, _run.run(name, tmp_path, None, None))
+    monkeypatch.setattr(run, "DEADLINE", 0.05)
+    no_grade(name, place, run.run(name, tmp_path, None, None))
     assert "did not finish within 0.05 s" in capfd.readouterr().out
-    monkeypatch.setattr(_run, "DEADLINE", 60)
-    monkeypatch.setattr(_run.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(run, "DEADLINE", 60)
+    monkeypatch.setattr(run.sys, "executable", str(tmp_path / "python"))
     (tmp_path / "python").write_text("#!/bin/sh\nkill -9 $$\n")
     (tmp_path / "python").chmod(0o755)
-    no_grade(name, place, _run.run(name, tmp_path, None, None))
+    no_grade(name, place, run.run(name, tmp_path, None, None))
     assert "killed by signal 9" in capfd.readouterr().out
 
 
@@ -259,8 +262,8 @@ def test_an_error_at_one_check_is_no_grade_for_all(name: str, tmp_path: Path, mo
     fake = tmp_path / "python"
     fake.write_text(f'#!/bin/sh\nwhile [ "$1" != --json ]; do shift; done\ncp {tmp_path}/report.json "$2"\nexit 3\n')
     fake.chmod(0o755)
-    monkeypatch.setattr(_run.sys, "executable", str(fake))
-    no_grade(name, place, _run.run(name, tmp_path, None, None))
+    monkeypatch.setattr(run.sys, "executable", str(fake))
+    no_grade(name, place, run.run(name, tmp_path, None, None))
 
 
 def test_the_secret_can_be_read_by_its_owner_alone_and_is_told_to_the_grading(
@@ -270,10 +273,10 @@ def test_the_secret_can_be_read_by_its_owner_alone_and_is_told_to_the_grading(
     assert place.secret
     place.secret.chmod(0o644)
     (place.submission / "gpt.py").write_text("class GPT: pass\n")
-    monkeypatch.setattr(_run.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(run.sys, "executable", str(tmp_path / "python"))
     (tmp_path / "python").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/arguments\n')
     (tmp_path / "python").chmod(0o755)
-    _run.run("gradescope", tmp_path, None, None)
+    run.run("gradescope", tmp_path, None, None)
     assert stat.S_IMODE(place.secret.stat().st_mode) == 0o600
     arguments = (tmp_path / "arguments").read_text().splitlines()
     assert arguments[arguments.index("--secret-file") + 1] == str(place.secret)
@@ -292,7 +295,7 @@ def test_a_grading_on_gradescope_gives_the_score_and_the_grader_s_own_record(tmp
     assert (done.returncode, done.stderr) == (0, "")
     text = place.result.read_text("utf-8")
     assert gradescope_validator.problems(text) == []
-    data, rows = json.loads(text), rubric.load()
+    data, rows = json.loads(text), rubric.load(ASSIGNMENT)
     assert data["score"] == rows.total
     assert len(data["tests"]) == len(rows.checks)
     assert "  printed: for the staff" in done.stdout

@@ -11,9 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.oracle import gpt, ledger, mistakes, search
-from autograder.oracle.mistakes import MISTAKES, Mistake
-from autograder.outcome import Failed
+from autograder.assignment import mistakes
+from autograder.assignment.mistakes import MISTAKES, Mistake
+from autograder.assignment.oracle import diagnose, model, parameter_count
+from autograder.grading.verdict import Failed
 from tests.reading import LINES, SOLUTION, WIDTH
 
 D, H, V, T_MAX, B, T, L = 20, 4, 11, 9, 2, 7, 3
@@ -46,22 +47,22 @@ PAIRS = [
 ]
 
 
-def question(component: str, how: gpt.How) -> search.Question:
+def question(component: str, how: model.How) -> diagnose.Question:
     """What a class with these mistakes would be asked about: random weights, and what it then computes."""
     torch.manual_seed(1)
     tensors = [torch.randn(shape, dtype=torch.float64) / (8 if len(shape) > 1 else 2) for _, shape in SHAPES[component]]
     flat = torch.cat([*(t.reshape(-1) for t in tensors), torch.tensor([0.0, 1.0])])
     probes = {name: torch.randn(D, D, dtype=torch.float64) / math.sqrt(D) for name in ("attention", "mlp", "block")}
-    asked = search.Question(SHAPES[component], flat, [], SIZES[component], probes, 1e-9)
+    asked = diagnose.Question(SHAPES[component], flat, [], SIZES[component], probes, 1e-9)
     for shape in ((B, T), (1, 1)) if component == "attention" else ((B, T), (1, T_MAX - 1)):
         x = torch.randint(V, shape) if component == "model" else torch.randn(*shape, D, dtype=torch.float64)
         asked.cases.append((x, computed(component, asked, how, x)))
     return asked
 
 
-def computed(component: str, asked: search.Question, how: gpt.How, x: Tensor) -> Tensor:
+def computed(component: str, asked: diagnose.Question, how: model.How, x: Tensor) -> Tensor:
     """The oracle's own answer under the reading that the shapes above are meant to have."""
-    right = next(iter(search._COMPONENTS[kind(component)][1](asked)))
+    right = next(iter(diagnose._COMPONENTS[kind(component)][1](asked)))
     return right.func(x, **{**right.keywords, "how": how})  # type: ignore[attr-defined,no-any-return]
 
 
@@ -73,7 +74,7 @@ def kind(component: str) -> str:
 def test_each_way_is_told_apart_from_all_others(row: Mistake, way: str) -> None:
     asked = question(row.component, {row.step: way})
     with torch.no_grad():
-        found, nearest = search.explain(kind(row.component), asked)
+        found, nearest = diagnose.explain(kind(row.component), asked)
     assert [set(match.mistakes) for match in found] == [{row.name}]
     assert nearest is not None
     assert nearest.gap > 1e-4
@@ -85,7 +86,7 @@ def test_two_at_once_are_found(pair: tuple[tuple[str, str], tuple[str, str]]) ->
     component = next((row.component for row in rows if row.component != "norm"), "norm")
     asked = question(component, {row.step: way for row, (_, way) in zip(rows, pair, strict=True)})
     with torch.no_grad():
-        found, _ = search.explain(kind(component), asked)
+        found, _ = diagnose.explain(kind(component), asked)
     assert [set(match.mistakes) for match in found] == [{row.name for row in rows}]
 
 
@@ -93,14 +94,14 @@ def test_two_at_once_are_found(pair: tuple[tuple[str, str], tuple[str, str]]) ->
 def test_what_is_right_and_what_nobody_knows(component: str) -> None:
     asked = question(component, {})
     with torch.no_grad():
-        found, nearest = search.explain(component, asked)
+        found, nearest = diagnose.explain(component, asked)
         assert [match.mistakes for match in found] == [()]
         assert nearest is None
         x, y = asked.cases[0]
         odd = y.clone()
         odd[:, 3:] += torch.linspace(0.1, 1, y.shape[-1], dtype=torch.float64)
         asked.cases[0] = (x, odd)
-        found, nearest = search.explain(component, asked)
+        found, nearest = diagnose.explain(component, asked)
     assert not found
     assert nearest is not None
     assert nearest.position == 3
@@ -110,9 +111,9 @@ def test_what_is_right_and_what_nobody_knows(component: str) -> None:
 
 def test_the_search_ends_after_so_many_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = question("attention", {"scale": "sqrt d", "project": "relu"})
-    monkeypatch.setattr(search, "MOST", 50)
+    monkeypatch.setattr(diagnose, "MOST", 50)
     with torch.no_grad():
-        found, nearest = search.explain("attention", asked)
+        found, nearest = diagnose.explain("attention", asked)
     assert not found
     assert nearest is not None
     assert asked.tried == [51]
@@ -143,7 +144,7 @@ def test_the_task_stands_before_the_last_sign() -> None:
 
 
 def test_every_cause_of_a_count_is_a_row() -> None:
-    for cause in ledger.CAUSES:
+    for cause in parameter_count.CAUSES:
         assert mistakes.named(cause.name).sentence
-    for one, other in itertools.combinations(ledger.CAUSES, 2):
+    for one, other in itertools.combinations(parameter_count.CAUSES, 2):
         assert (one.name, one.part) != (other.name, other.part) or one.delta is not other.delta

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autograder.sandbox.errors import Crashed, Raised
-from autograder.sandbox.process import Zygote
+from autograder.sandbox.remote.client import Zygote
+from autograder.sandbox.remote.errors import Crashed, Raised
 from tests.conftest import Hand, run
 from tests.processes import living
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from autograder import rubric
+from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric
 from tests import bank_file
 from tests.bank_file import BANK, REFERENCE
 from tests.notebooks import FROM_HEAD, code
@@ -23,9 +24,11 @@ from tests.notebooks import FROM_HEAD, code
 pytest.importorskip("nbgrader")
 pytest.importorskip("jupytext")
 
-from autograder.course import nbgrader, nbgrader_autograde, nbgrader_course
+from autograder.nbgrader import autograde
+from autograder.nbgrader.course import make
+from autograder.nbgrader.gradebook import NAME, BadInput, agree, enter, opened
 
-ROWS = rubric.load()
+ROWS = rubric.load(ASSIGNMENT)
 WRITTEN = 24  # points of the written answers, which are marked by hand
 SHARE = {"passed": 1.0, "partial": 0.5}
 KILLED = "\nimport os\n\nclass MLP(nn.Module):\n    def __init__(self, d):\n        os._exit(9)\n"
@@ -149,14 +152,14 @@ class NbgraderCourse:
 
     def scores(self) -> dict[str, Any]:
         """By student: points by cell, and in all."""
-        with nbgrader.opened(f"sqlite:///{self.root / 'gradebook.db'}") as gradebook:
+        with opened(f"sqlite:///{self.root / 'gradebook.db'}") as gradebook:
             return {
                 found.student.id: {
                     grade.name: (grade.auto_score, grade.extra_credit, grade.manual_score, grade.score)
                     for notebook in found.notebooks
                     for grade in notebook.grades
                 }
-                for found in gradebook.assignment_submissions(nbgrader.NAME)
+                for found in gradebook.assignment_submissions(NAME)
             }
 
 
@@ -166,15 +169,15 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]
     top = tmp_path_factory.mktemp("nbgrader")
     course = NbgraderCourse(top / "course", top / "home")
     course.home.mkdir()
-    nbgrader_course.make(course.root)
+    make(course.root, ASSIGNMENT)
     exchange = EXCHANGE.format(root=str(top / "exchange"), cache=str(top / "cache"))
     (course.home / "nbgrader_config.py").write_text(f"c = get_config(){exchange}")
     with (course.root / "nbgrader_config.py").open("a") as file:
         file.write(exchange)
-    run(course.root, "generate_assignment", nbgrader.NAME)
-    run(course.root, "release_assignment", nbgrader.NAME)
-    run(course.home, "fetch_assignment", nbgrader.NAME)
-    fetched = course.home / nbgrader.NAME / f"{nbgrader.NAME}.ipynb"
+    run(course.root, "generate_assignment", NAME)
+    run(course.root, "release_assignment", NAME)
+    run(course.home, "fetch_assignment", NAME)
+    fetched = course.home / NAME / f"{NAME}.ipynb"
     release = json.loads(fetched.read_text())
     assert "BEGIN SOLUTION" not in json.dumps(release)
     for name, bank in CLASS.items():
@@ -183,28 +186,28 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]
         gpt += KILLED if name == "killer" else ""
         cells = written(release, gpt, files["paper.py"].decode())
         cells = {"forger": forge, "deleter": delete, "flipper": flip, "copier": copy}.get(name, list)(cells)
-        notebook = course.root / "submitted" / name / nbgrader.NAME / f"{nbgrader.NAME}.ipynb"
+        notebook = course.root / "submitted" / name / NAME / f"{NAME}.ipynb"
         if name == FETCHED:
             notebook = fetched
         notebook.parent.mkdir(parents=True, exist_ok=True)
         notebook.write_text(json.dumps(release | {"cells": cells}))
-    run(course.home, "submit", nbgrader.NAME, f"--student={FETCHED}")
-    run(course.root, "collect", nbgrader.NAME)
-    (course.root / "submitted" / "nobody" / nbgrader.NAME).mkdir(parents=True)
-    (course.root / "submitted" / "nobody" / nbgrader.NAME / f"{nbgrader.NAME}.ipynb").write_text("{")
-    course.said = run(course.root, "autograde", nbgrader.NAME, status=1)  # for the notebook that is none
+    run(course.home, "submit", NAME, f"--student={FETCHED}")
+    run(course.root, "collect", NAME)
+    (course.root / "submitted" / "nobody" / NAME).mkdir(parents=True)
+    (course.root / "submitted" / "nobody" / NAME / f"{NAME}.ipynb").write_text("{")
+    course.said = run(course.root, "autograde", NAME, status=1)  # for the notebook that is none
     yield course
     shutil.rmtree(top)
 
 
 def test_the_exchange_gives_out_the_grader_and_collects_only_the_work(graded: NbgraderCourse) -> None:
-    given = graded.home / nbgrader.NAME
+    given = graded.home / NAME
     assert (given / "autograder" / "__main__.py").is_file()
     package = [path.read_bytes() for path in given.rglob("autograder/**/*") if path.is_file()]
     assert not [text for text in package if b"# BEGIN SOLUTION" in text]
-    collected = graded.root / "submitted" / FETCHED / nbgrader.NAME
+    collected = graded.root / "submitted" / FETCHED / NAME
     assert {path.name for path in collected.iterdir()} == {
-        f"{nbgrader.NAME}.ipynb",
+        f"{NAME}.ipynb",
         "timestamp.txt",
         "submission_secret.txt",
     }
@@ -242,10 +245,10 @@ def test_bonus_points_are_extra_credit_and_never_lift_above_the_total(graded: Nb
 
 
 def test_reasons_are_in_the_feedback(graded: NbgraderCourse) -> None:
-    run(graded.root, "generate_feedback", nbgrader.NAME)
-    run(graded.root, "release_feedback", nbgrader.NAME, f"--student={FETCHED}")  # the others came by hand
-    run(graded.home, "fetch_feedback", nbgrader.NAME, f"--student={FETCHED}")
-    (page,) = (graded.home / nbgrader.NAME / "feedback").glob(f"*/{nbgrader.NAME}.html")
+    run(graded.root, "generate_feedback", NAME)
+    run(graded.root, "release_feedback", NAME, f"--student={FETCHED}")  # the others came by hand
+    run(graded.home, "fetch_feedback", NAME, f"--student={FETCHED}")
+    (page,) = (graded.home / NAME / "feedback").glob(f"*/{NAME}.html")
     assert "The activation is ReLU; it should be GELU." in page.read_text()
     assert 'class="heat"' in page.read_text()
 
@@ -264,14 +267,14 @@ def test_scores_after_a_regrade_go_into_the_gradebook_and_manual_ones_stay(
 ) -> None:
     target = tmp_path / "gradebook.db"
     shutil.copy(graded.root / "gradebook.db", target)
-    with nbgrader.opened(f"sqlite:///{target}") as gradebook:
-        place = (nbgrader.NAME, nbgrader.NAME, "relu")
+    with opened(f"sqlite:///{target}") as gradebook:
+        place = (NAME, NAME, "relu")
         gradebook.find_grade("written-2", *place).manual_score = 3.0
         gradebook.find_grade("check-mlp", *place).manual_score = 6.0
-    with nbgrader.opened(f"sqlite:///{target}") as gradebook:
+    with opened(f"sqlite:///{target}") as gradebook:
         points = {row.id: float(row.points) for row in ROWS.criteria if not row.bonus} | {"mlp": 1.0}
-        nbgrader.enter(gradebook, "relu", 97.0, points)
-    with nbgrader.opened(f"sqlite:///{target}") as gradebook:
+        enter(gradebook, "relu", 97.0, points)
+    with opened(f"sqlite:///{target}") as gradebook:
         mlp = gradebook.find_grade("check-mlp", *place)
         assert (mlp.auto_score, mlp.manual_score, mlp.score, mlp.needs_manual_grade) == (1.0, 6.0, 6.0, True)
         assert gradebook.find_grade("written-2", *place).manual_score == 3.0
@@ -279,20 +282,20 @@ def test_scores_after_a_regrade_go_into_the_gradebook_and_manual_ones_stay(
 
 
 def resources(course: NbgraderCourse, student: str) -> dict[str, Any]:
-    facts = {"assignment": nbgrader.NAME, "notebook": nbgrader.NAME, "student": student}
+    facts = {"assignment": NAME, "notebook": NAME, "student": student}
     url = f"sqlite:///{course.root / 'gradebook.db'}"
-    path = course.root / "submitted" / student / nbgrader.NAME
+    path = course.root / "submitted" / student / NAME
     return {"nbgrader": facts | {"db_url": url}, "metadata": {"path": str(path)}}
 
 
-def step(course: NbgraderCourse) -> nbgrader_autograde.Grade:
+def step(course: NbgraderCourse) -> autograde.Grade:
     """The grading as a part of nbgrader's command."""
     from nbconvert.exporters import NotebookExporter
     from nbgrader.converters import Autograde
     from nbgrader.coursedir import CourseDirectory
 
     command = Autograde(coursedir=CourseDirectory(root=str(course.root)))
-    return nbgrader_autograde.Grade(parent=NotebookExporter(parent=command))
+    return autograde.Grade(parent=NotebookExporter(parent=command))
 
 
 def test_a_fault_of_the_grader_is_no_score(graded: NbgraderCourse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,11 +304,11 @@ def test_a_fault_of_the_grader_is_no_score(graded: NbgraderCourse, monkeypatch: 
     def fails(*_: object) -> None:
         raise RuntimeError("the grader on the worker failed: no memory")
 
-    monkeypatch.setattr(nbgrader_autograde, "run_chunk", fails)
-    monkeypatch.setattr(nbgrader_autograde, "_known", {})
+    monkeypatch.setattr(autograde, "run_chunk", fails)
+    monkeypatch.setattr(autograde, "_known", {})
     facts = resources(graded, "relu")
     before = graded.scores()["relu"]
-    notebook = nbformat.read(Path(facts["metadata"]["path"]) / f"{nbgrader.NAME}.ipynb", 4)
+    notebook = nbformat.read(Path(facts["metadata"]["path"]) / f"{NAME}.ipynb", 4)
     with pytest.raises(RuntimeError, match="no memory"):
         step(graded).preprocess(notebook, facts)
     assert graded.scores()["relu"] == before
@@ -314,16 +317,16 @@ def test_a_fault_of_the_grader_is_no_score(graded: NbgraderCourse, monkeypatch: 
 def test_no_option_lets_saved_outputs_be_the_score() -> None:
     from traitlets.config import Config
 
-    assert nbgrader_autograde.Grade(config=Config({"Execute": {"enabled": False}})).enabled
-    steps = nbgrader_autograde.preprocessors()
-    assert nbgrader_autograde.Grade in steps
-    assert nbgrader_autograde.Execute not in steps
+    assert autograde.Grade(config=Config({"Execute": {"enabled": False}})).enabled
+    steps = autograde.preprocessors()
+    assert autograde.Grade in steps
+    assert autograde.Execute not in steps
 
 
 def test_points_that_are_not_the_rubrics_are_refused(graded: NbgraderCourse) -> None:
-    with pytest.raises(nbgrader.BadInput, match="check-mlp: 3 points in nbgrader, 7 in the rubric"):
-        nbgrader.agree({"mlp": 3}, {"mlp": 7})
-    nbgrader.agree({"bonus": 0}, {})
+    with pytest.raises(BadInput, match="check-mlp: 3 points in nbgrader, 7 in the rubric"):
+        agree({"mlp": 3}, {"mlp": 7})
+    agree({"bonus": 0}, {})
 
 
 LINKS = {
@@ -336,8 +339,8 @@ LINKS = {
 
 @pytest.mark.parametrize("name", LINKS)
 def test_what_a_link_leads_to_is_neither_graded_nor_kept(graded: NbgraderCourse, name: str) -> None:
-    folder = graded.root / "submitted" / "linker" / nbgrader.NAME
-    shutil.copytree(graded.root / "submitted" / "stub" / nbgrader.NAME, folder)
+    folder = graded.root / "submitted" / "linker" / NAME
+    shutil.copytree(graded.root / "submitted" / "stub" / NAME, folder)
     place = folder / name
     place.parent.mkdir(exist_ok=True)
     if place == folder:
@@ -346,28 +349,28 @@ def test_what_a_link_leads_to_is_neither_graded_nor_kept(graded: NbgraderCourse,
     place.symlink_to(LINKS[name])
     assert place.exists()
     try:
-        said = run(graded.root, "autograde", nbgrader.NAME, "--student=linker", status=1)
+        said = run(graded.root, "autograde", NAME, "--student=linker", status=1)
         assert "a link, which is not followed; ask for the file itself" in said
-        assert not (graded.root / "autograded" / "linker" / nbgrader.NAME).exists()
+        assert not (graded.root / "autograded" / "linker" / NAME).exists()
         assert {cell[0] for cell in graded.scores()["linker"].values()} == {None}
     finally:
         folder.unlink() if folder.is_symlink() else shutil.rmtree(folder)
 
 
 def test_files_beside_a_notebook_have_the_limits_of_every_submission(graded: NbgraderCourse, tmp_path: Path) -> None:
-    folder = tmp_path / "submitted" / "eve" / nbgrader.NAME
-    shutil.copytree(graded.root / "submitted" / "relu" / nbgrader.NAME, folder)
+    folder = tmp_path / "submitted" / "eve" / NAME
+    shutil.copytree(graded.root / "submitted" / "relu" / NAME, folder)
     (folder / "helper.py").write_text("x = 1\n")
     (folder / "gpt.py").write_text("another submission\n")
-    assert set(nbgrader_autograde._read(folder, nbgrader.NAME).handed_in) == {"helper.py", "notebook.ipynb"}
+    assert set(autograde._read(folder, NAME).handed_in) == {"helper.py", "notebook.ipynb"}
     (folder / "helper.py").write_text("x" * (1 << 20 | 1))
-    with pytest.raises(nbgrader_autograde.NotGraded, match="larger than 1 MB"):
-        nbgrader_autograde._read(folder, nbgrader.NAME)
+    with pytest.raises(autograde.NotGraded, match="larger than 1 MB"):
+        autograde._read(folder, NAME)
     for n in range(60):
         (folder / f"helper{n}.py").write_text("")
     (folder / "helper.py").unlink()
-    with pytest.raises(nbgrader_autograde.NotGraded, match="at most 50 are allowed"):
-        nbgrader_autograde._read(folder, nbgrader.NAME)
+    with pytest.raises(autograde.NotGraded, match="at most 50 are allowed"):
+        autograde._read(folder, NAME)
 
 
 def test_a_notebook_that_the_gradebook_does_not_know_is_never_executed(
@@ -376,8 +379,8 @@ def test_a_notebook_that_the_gradebook_does_not_know_is_never_executed(
     facts = resources(graded, "relu")
     facts["nbgrader"]["notebook"] = "another"
     executed: list[object] = []
-    monkeypatch.setattr(nbgrader_autograde.Execute, "preprocess", lambda *given: executed.append(given))
-    with pytest.raises(nbgrader_autograde.NotGraded, match="never executed"):
+    monkeypatch.setattr(autograde.Execute, "preprocess", lambda *given: executed.append(given))
+    with pytest.raises(autograde.NotGraded, match="never executed"):
         step(graded).preprocess(None, facts)
     assert executed == []
 
@@ -391,11 +394,11 @@ def test_the_course_has_a_secret_of_its_own_that_no_student_gets(graded: Nbgrade
 
 
 def test_no_cell_of_the_export_is_a_formula(graded: NbgraderCourse, tmp_path: Path) -> None:
-    from autograder.course.nbgrader_export import Table
+    from autograder.nbgrader.export import Table
 
     target = tmp_path / "gradebook.db"
     shutil.copy(graded.root / "gradebook.db", target)
-    with nbgrader.opened(f"sqlite:///{target}") as gradebook:
+    with opened(f"sqlite:///{target}") as gradebook:
         gradebook.add_student("x;=1", first_name="=cmd|' /C calc'!A0", last_name="Doe, J.")
         table = Table()
         table.to = str(tmp_path / "grades.csv")
@@ -408,7 +411,7 @@ def test_no_cell_of_the_export_is_a_formula(graded: NbgraderCourse, tmp_path: Pa
 def test_a_submission_with_a_link_or_too_large_is_not_collected_and_the_others_are(tmp_path: Path) -> None:
     from nbgrader.coursedir import CourseDirectory
 
-    from autograder.course.nbgrader_exchange import Collect
+    from autograder.nbgrader.exchange import Collect
 
     (tmp_path / "solution.ipynb").write_text("the solution")
     for name in ("ann", "eve", "mallory", "big"):

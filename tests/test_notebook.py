@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
-from autograder import notebook, submission
-from autograder.notebook import BadNotebook
-from autograder.report import Report
-from autograder.sandbox import NOTEBOOK, cells
-from autograder.submission import BadSubmission
+from autograder.assignment import ASSIGNMENT
+from autograder.core.assignment import Assignment
+from autograder.grading.report import Report
+from autograder.sandbox import NOTEBOOK
+from autograder.sandbox.loading import notebook_slice
+from autograder.submission import notebook
+from autograder.submission.notebook import BadNotebook
+from autograder.submission.read import MAX_FILE, BadSubmission, read_submission
 from tests import bank_file, notebooks
 from tests.bank_file import BANK, REFERENCE
 from tests.notebooks import code, save
@@ -101,8 +104,8 @@ def test_messages_name_the_cell_and_the_line_in_it(grade: Grade, tmp_path: Path)
 
 def kept(*texts: str, wanted: tuple[str, ...] = ("GPT",)) -> list[str]:
     """The first lines of what is executed of these cells."""
-    found, _ = cells.statements(texts)
-    return [texts[s.cell - 1].split("\n")[s.line - 1] for s in cells.needed(found, wanted)]
+    found, _ = notebook_slice.statements(texts)
+    return [texts[s.cell - 1].split("\n")[s.line - 1] for s in notebook_slice.needed(found, wanted)]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +152,7 @@ def test_what_the_wanted_names_use_is_kept(texts: list[str], expected: list[str]
 def test_what_only_a_notebook_understands_is_taken_out_and_lines_stay_where_they_are(
     text: str, expected: str, commands: list[int]
 ) -> None:
-    assert cells.python(text) == (expected, commands)
+    assert notebook_slice.python(text) == (expected, commands)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -166,12 +169,12 @@ def test_what_is_kept_of_a_notebook_depends_on_its_code_alone(tmp_path: Path) ->
     plain = save(tmp_path / "a.ipynb", "class GPT: pass")
     image = {"output_type": "display_data", "data": {"image/png": "A" * (3 << 20)}, "metadata": {}}
     full = save(tmp_path / "b.ipynb", code("class GPT: pass\n", outputs=[image], id="x", execution_count=10**30))
-    assert full.stat().st_size > submission.MAX_FILE
-    one, other = submission.read(plain), submission.read(full)
+    assert full.stat().st_size > MAX_FILE
+    one, other = read_submission(plain, ASSIGNMENT), read_submission(full, ASSIGNMENT)
     assert one.files[NOTEBOOK] == other.files[NOTEBOOK]
     assert (one.sha256, one.form, one.handed_in) == (other.sha256, "notebook", (NOTEBOOK,))
     (tmp_path / NOTEBOOK).write_bytes(one.files[NOTEBOOK])
-    assert submission.read(tmp_path / NOTEBOOK).sha256 == one.sha256
+    assert read_submission(tmp_path / NOTEBOOK, ASSIGNMENT).sha256 == one.sha256
 
 
 @pytest.mark.parametrize(
@@ -222,7 +225,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (given / "gpt.py").write_text(stub)
     (given / "paper.py").write_text("def layer_norm_geometry(u):\n    raise NotImplementedError")
     save(given / NOTEBOOK, stub)
-    monkeypatch.setattr(submission, "STUBS", given)
+    monkeypatch.setattr(Assignment, "stubs", property(lambda _: given))
     work = tmp_path / "work"
     work.mkdir()
     for name in ("gpt.py", "paper.py"):
@@ -232,46 +235,46 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_was_edited_is_the_submission(folder: Path) -> None:
-    assert submission.read(folder).handed_in == ("gpt.py", "paper.py")  # nothing was
+    assert read_submission(folder, ASSIGNMENT).handed_in == ("gpt.py", "paper.py")  # nothing was
     save(folder / "step-05.ipynb", "print(1)", "class GPT:\n    raise NotImplementedError", "x = 2")
-    assert submission.read(folder).handed_in == ("gpt.py", "paper.py")  # nothing that is asked for
+    assert read_submission(folder, ASSIGNMENT).handed_in == ("gpt.py", "paper.py")  # nothing that is asked for
     save(folder / "step-05.ipynb", WORK)
-    assert submission.read(folder).handed_in == (NOTEBOOK,)
+    assert read_submission(folder, ASSIGNMENT).handed_in == (NOTEBOOK,)
     (folder / "helper.py").write_text("x = 1")
     (folder / "paper.py").write_text("x = 1")
-    assert submission.read(folder).handed_in == ("helper.py", NOTEBOOK, "paper.py")
+    assert read_submission(folder, ASSIGNMENT).handed_in == ("helper.py", NOTEBOOK, "paper.py")
     (folder / "gpt.py").write_text(" \n")
-    assert NOTEBOOK in submission.read(folder).handed_in
+    assert NOTEBOOK in read_submission(folder, ASSIGNMENT).handed_in
     (folder / "gpt.py").write_text(WORK)
     with pytest.raises(
         BadSubmission, match=r"2 candidates for the file to grade \(.*gpt.py, .*step-05.ipynb\); keep one"
     ):
-        submission.read(folder)
+        read_submission(folder, ASSIGNMENT)
 
 
 def test_notebooks_for_trying_things_out_and_copies_are_no_candidates(folder: Path) -> None:
     save(folder / "train.ipynb", "from gpt import GPT", "model = GPT()")
     (folder / "gpt.py").write_text(WORK)
-    assert submission.read(folder).handed_in == ("gpt.py", "paper.py")
+    assert read_submission(folder, ASSIGNMENT).handed_in == ("gpt.py", "paper.py")
     (folder / "gpt.py").unlink()
     save(folder / "step-05.ipynb", WORK)
     save(folder / "step-05-Copy1.ipynb", WORK, metadata={"copied": True})
-    assert submission.read(folder).handed_in == (NOTEBOOK,)
+    assert read_submission(folder, ASSIGNMENT).handed_in == (NOTEBOOK,)
     save(folder / "step-05-Copy2.ipynb", OTHER)
     with pytest.raises(BadSubmission, match="2 candidates"):
-        submission.read(folder)
+        read_submission(folder, ASSIGNMENT)
 
 
 def test_a_notebook_that_cannot_be_read_counts_where_there_is_nothing_else(folder: Path) -> None:
     (folder / "step-05.ipynb").write_text("{")
     with pytest.raises(BadSubmission, match=r"step-05.ipynb: not a valid notebook"):
-        submission.read(folder)
+        read_submission(folder, ASSIGNMENT)
     (folder / "gpt.py").write_text(WORK)
-    assert submission.read(folder).handed_in == ("gpt.py", "paper.py")
+    assert read_submission(folder, ASSIGNMENT).handed_in == ("gpt.py", "paper.py")
 
 
 def test_a_notebook_in_a_zip_file_is_the_same_submission(folder: Path) -> None:
     path = save(folder.parent / "x.ipynb", WORK)
     with zipfile.ZipFile(folder.parent / "x.zip", "w") as archive:
         archive.write(path, "step/x.ipynb")
-    assert submission.read(folder.parent / "x.zip").sha256 == submission.read(path).sha256
+    assert read_submission(folder.parent / "x.zip", ASSIGNMENT).sha256 == read_submission(path, ASSIGNMENT).sha256

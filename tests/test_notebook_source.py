@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from autograder import rubric
 from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric
 
 pytest.importorskip("jupytext")
 pytest.importorskip("nbgrader")
@@ -69,12 +69,12 @@ def test_each_definition_and_each_criterion_has_its_cell(source):
     cells = by_id(source)
     kinds = {name: cell["metadata"].get("nbgrader", {}) for name, cell in cells.items()}
     solutions = {name for name, kind in kinds.items() if kind.get("solution") and not kind["grade"]}
-    assert solutions == {entry.name for entry in ASSIGNMENT.contract}
+    assert solutions == {entry.name for entry in ASSIGNMENT.contract.definitions}
     points = {name: kind["points"] for name, kind in kinds.items() if name.startswith("check-")}
     assert points == {
-        f"check-{c.id}": 0 if c.bonus else sum(k.points for k in c.checks) for c in rubric.load().criteria
+        f"check-{c.id}": 0 if c.bonus else sum(k.points for k in c.checks) for c in rubric.load(ASSIGNMENT).criteria
     }
-    assert sum(points.values()) == rubric.load().total
+    assert sum(points.values()) == rubric.load(ASSIGNMENT).total
     for name in points:
         assert kinds[name] | {"points": 0} == {
             "schema_version": 3, "grade_id": name, "grade": True, "solution": False, "locked": True, "task": False,
@@ -132,7 +132,7 @@ def test_the_code_of_the_notebook_is_that_of_the_files(student):
 
 
 def test_no_example_defines_what_is_to_be_written(student):
-    wanted = {entry.name for entry in ASSIGNMENT.contract} | {"Head"}
+    wanted = {entry.name for entry in ASSIGNMENT.contract.definitions} | {"Head"}
     for cell in student["cells"]:
         if cell["cell_type"] == "code" and cell["id"] not in wanted:
             names = {n.name for n in ast.walk(ast.parse(text(cell))) if isinstance(n, ast.ClassDef | ast.FunctionDef)}
@@ -202,7 +202,7 @@ def test_with_its_solutions_it_runs_from_top_to_bottom(source, tmp_path, monkeyp
 
 
 def test_without_them_what_is_given_runs(student, tmp_path, monkeypatch):
-    names = tuple(entry.name for entry in ASSIGNMENT.contract)
+    names = tuple(entry.name for entry in ASSIGNMENT.contract.definitions)
     model = ("try-parameters", "try-causality", "try-loss", "try-shapes", "try-training")
     done = by_id(run(student, tmp_path, monkeypatch, skip=("check-", "look-at-all", *model, *names)))
     assert "torch.Size([1, 5, 3])" in printed(done["try-head"])

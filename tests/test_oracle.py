@@ -15,14 +15,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.assignment import ASSIGNMENT, Dims
-from autograder.oracle import gpt as oracle
-from autograder.oracle import handle, ledger, search
-from autograder.oracle.handle import SUBMISSION_CPU, Comparison, Oracle
-from autograder.sandbox.process import SandboxError, Zygote
+from autograder.assignment import ASSIGNMENT
+from autograder.assignment.oracle import diagnose, parameter_count
+from autograder.assignment.oracle import model as oracle
+from autograder.assignment.oracle.client import Comparison, Oracle
+from autograder.assignment.sizes import SIZES, Dims
+from autograder.sandbox.remote import oracle as oracle_process
+from autograder.sandbox.remote.client import SandboxError, Zygote
+from autograder.sandbox.remote.oracle import SUBMISSION_CPU, OracleProcess
 from tests.conftest import ROOT
 
-SIZES = [ASSIGNMENT.course, ASSIGNMENT.small, *ASSIGNMENT.others, Dims(V=5, T_max=3, d=6, H=6, L=1)]
+DIMS = [SIZES.course, SIZES.small, *SIZES.others, Dims(V=5, T_max=3, d=6, H=6, L=1)]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +74,7 @@ def tokens(dims: Dims, T: int) -> Tensor:
     return torch.randint(dims.V, (2, T), generator=torch.Generator().manual_seed(T))
 
 
-@pytest.mark.parametrize("dims", SIZES, ids=str)
+@pytest.mark.parametrize("dims", DIMS, ids=str)
 def test_the_functional_model_computes_what_the_reference_does(reference: ModuleType, dims: Dims) -> None:
     model = filled(reference, dims)
     for T in (1, dims.T_max):
@@ -82,7 +85,7 @@ def test_the_functional_model_computes_what_the_reference_does(reference: Module
 
 
 def test_each_part_computes_what_the_references_does(reference: ModuleType) -> None:
-    dims = ASSIGNMENT.small
+    dims = SIZES.small
     model = filled(reference, dims)
     w, block = translated(model), model.blocks[1]
     x = torch.randn(2, dims.T_max, dims.d, dtype=torch.float64)
@@ -94,7 +97,7 @@ def test_each_part_computes_what_the_references_does(reference: ModuleType) -> N
 
 
 def test_attention_rows_are_averages_over_what_came_before(reference: ModuleType) -> None:
-    dims = ASSIGNMENT.small
+    dims = SIZES.small
     w = translated(filled(reference, dims))
     rows = oracle.attention_rows(torch.randn(2, dims.T_max, dims.d, dtype=torch.float64), w, "0")
     assert rows.shape == (2, dims.H, dims.T_max, dims.T_max)
@@ -108,7 +111,7 @@ def test_attention_rows_are_averages_over_what_came_before(reference: ModuleType
 
 @pytest.fixture
 def asked(zygote: Zygote) -> Oracle:
-    return Oracle(zygote)
+    return Oracle(OracleProcess(zygote, ASSIGNMENT))
 
 
 def attention_weights(model: Any, dtype: type[np.floating[Any]] = np.float64) -> dict[str, np.ndarray]:
@@ -120,7 +123,7 @@ def attention_weights(model: Any, dtype: type[np.floating[Any]] = np.float64) ->
 def test_the_oracle_answers_through_the_wire_in_the_precision_of_the_weights(
     reference: ModuleType, asked: Oracle
 ) -> None:
-    dims = ASSIGNMENT.small
+    dims = SIZES.small
     model = filled(reference, dims)
     x = torch.randn(2, dims.T_max, dims.d, dtype=torch.float64)
     for dtype in (np.float64, np.float32):
@@ -132,39 +135,39 @@ def test_the_oracle_answers_through_the_wire_in_the_precision_of_the_weights(
 
 
 def test_a_failing_oracle_is_the_graders_fault_and_answers_again(reference: ModuleType, asked: Oracle) -> None:
-    x = np.zeros((1, 2, ASSIGNMENT.small.d))
+    x = np.zeros((1, 2, SIZES.small.d))
     with pytest.raises(SandboxError, match="attention"):
         asked.attention({}, x)
-    assert asked.attention(attention_weights(filled(reference, ASSIGNMENT.small)), x).shape == x.shape
+    assert asked.attention(attention_weights(filled(reference, SIZES.small)), x).shape == x.shape
 
 
 def test_one_oracle_serves_all_submissions_and_another_takes_the_place_of_a_dead_one(
     reference: ModuleType, zygote: Zygote
 ) -> None:
-    one, next_one = Oracle(zygote), Oracle(zygote)
-    weights, x = attention_weights(filled(reference, ASSIGNMENT.small)), np.zeros((1, 2, ASSIGNMENT.small.d))
-    kept = zygote.oracle().pid
+    one, next_one = (Oracle(OracleProcess(zygote, ASSIGNMENT)) for _ in range(2))
+    weights, x = attention_weights(filled(reference, SIZES.small)), np.zeros((1, 2, SIZES.small.d))
+    kept = one.client.process.pid
     assert np.array_equal(one.attention(weights, x), next_one.attention(weights, x))
-    assert zygote.oracle().pid == kept
-    assert one.cpu > 0
-    assert next_one.cpu < zygote.oracle().cpu  # its own questions alone
+    assert one.client.process.pid == kept
+    assert one.client.cpu > 0
+    assert next_one.client.cpu < one.client.process.cpu  # its own questions alone
     os.kill(kept, signal.SIGKILL)
     with pytest.raises(SandboxError, match="SIGKILL"):
         one.attention(weights, x)
     assert next_one.attention(weights, x).shape == x.shape
-    assert zygote.oracle().pid != kept
+    assert one.client.process.pid != kept
 
 
 @pytest.mark.parametrize("square", [4090, 1500], ids=["too many to send", "too many to try"])
 def test_what_cannot_be_compared_fits_nothing_and_the_next_class_is_judged(
     asked: Oracle, square: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handle, "QUESTION_CPU", 0.7)
+    monkeypatch.setattr(oracle_process, "QUESTION_CPU", 0.7)
     d, rng = 24, np.random.default_rng(1)
     x = rng.standard_normal((2, 5, d))
     tensors = {f"m{n}": np.zeros((d, d)) for n in range(square)}
     assert asked.identify("attention", tensors, [(x, x)] * 8, {"d": d, "H": 3, "T_max": 9}, {}, 1e-9) == Comparison(())
-    asked.cpu = SUBMISSION_CPU  # all of it is used up
+    asked.client.cpu = SUBMISSION_CPU  # all of it is used up
     up, down = rng.standard_normal((2, d, 4 * d))
     y = (torch.nn.functional.gelu(torch.from_numpy(x @ up)) @ torch.from_numpy(down.T)).numpy()
     weights = {"up.weight": up.T, "up.bias": np.zeros(4 * d), "down.weight": down, "down.bias": np.zeros(d)}
@@ -187,7 +190,7 @@ def test_what_rounding_explains_is_not_searched_for_among_two_mistakes(eps: floa
     x = torch.randn(2, 7, d, dtype=torch.float64)
     between = x + (gain[0] * norm(x) + bias[0]) @ probe
     y = between + (gain[1] * norm(between) + bias[1]) @ probe
-    question = search.Question(
+    question = diagnose.Question(
         shapes=[(name, (d,)) for name in w],
         flat=torch.cat([*w.values(), torch.tensor([0.0, 1.0], dtype=torch.float64)]),
         cases=[(x, y)],
@@ -195,17 +198,17 @@ def test_what_rounding_explains_is_not_searched_for_among_two_mistakes(eps: floa
         probes={"attention": probe, "mlp": probe},
         tolerance=1e-9,
     )
-    found, nearest = search.explain("block", question)
+    found, nearest = diagnose.explain("block", question)
     assert not found
     assert nearest is not None
     assert (question.tried[0] > 2500) == pairs  # 24 readings, each with fifty single mistakes or a thousand pairs
 
 
-@pytest.mark.parametrize("dims", SIZES, ids=str)
+@pytest.mark.parametrize("dims", DIMS, ids=str)
 def test_the_parts_add_up_to_what_the_oracles_weights_hold(reference: ModuleType, dims: Dims) -> None:
     w = {name: value.numel() for name, value in translated(reference.GPT(**dims.arguments())).items()}
-    n = ledger.parts(dims.V, dims.T_max, dims.d, dims.L)
-    assert tuple(n) == ledger.PARTS
+    n = parameter_count.parts(dims.V, dims.T_max, dims.d, dims.L)
+    assert tuple(n) == parameter_count.PARTS
     per_block = {
         "attention": ("q", "k", "v", "o", "o.bias"),
         "mlp": ("up", "up.bias", "down", "down.bias"),
@@ -215,47 +218,49 @@ def test_the_parts_add_up_to_what_the_oracles_weights_hold(reference: ModuleType
         assert n[part] == sum(w[f"{at}.{name}"] for at in range(dims.L) for name in names)
     assert n["embeddings"] == w["tok"] + w["pos"]
     assert n["final"] == w["ln_f.gain"] + w["ln_f.bias"] + w["head"]
-    assert ledger.total(dims) == sum(w.values())
+    assert parameter_count.total(dims) == sum(w.values())
 
 
 def test_the_rule_of_thumb_and_the_rest_make_up_the_blocks() -> None:
-    for dims in SIZES:
-        n = ledger.parts(dims.V, dims.T_max, dims.d, dims.L)
-        rule, blocks, rest = ledger.rule_of_thumb(dims)
+    for dims in DIMS:
+        n = parameter_count.parts(dims.V, dims.T_max, dims.d, dims.L)
+        rule, blocks, rest = parameter_count.rule_of_thumb(dims)
         assert (rule, rest) == (12 * dims.L * dims.d**2, 10 * dims.d * dims.L)
         assert rule + rest == blocks == n["attention"] + n["mlp"] + n["block_norms"]
 
 
-COUNTED = (ASSIGNMENT.course, *ASSIGNMENT.others)
+COUNTED = (SIZES.course, *SIZES.others)
 
 
-def counted(dims: Dims, off: dict[str, int], tensors: dict[str, list[tuple[str, tuple[int, ...]]]]) -> ledger.Counted:
+def counted(
+    dims: Dims, off: dict[str, int], tensors: dict[str, list[tuple[str, tuple[int, ...]]]]
+) -> parameter_count.Counted:
     """The right counts but for ``off``, and the right tensors but for ``tensors``."""
     d, V, T_max = dims.d, dims.V, dims.T_max
     right: dict[str, list[tuple[str, tuple[int, ...]]]] = {
         "attention": [*((f"heads.{i}", (d // dims.H, d)) for i in range(3 * dims.H)), ("proj.weight", (d, d))],
         "mlp": [("up.weight", (4 * d, d)), ("down.weight", (d, 4 * d))],
         "block_norms": [(f"ln{i}.{part}", (d,)) for i in (1, 2) for part in ("weight", "bias")],
-        ledger.OUTSIDE: [("tok", (V, d)), ("pos", (T_max, d)), ("ln_f.weight", (d,)), ("head", (V, d))],
+        parameter_count.OUTSIDE: [("tok", (V, d)), ("pos", (T_max, d)), ("ln_f.weight", (d,)), ("head", (V, d))],
     }
-    parts = {part: number + off.get(part, 0) for part, number in ledger.expected(dims).items()}
-    return ledger.Counted(dims, parts, 12 * d * d + 10 * d, right | tensors)
+    parts = {part: number + off.get(part, 0) for part, number in parameter_count.expected(dims).items()}
+    return parameter_count.Counted(dims, parts, 12 * d * d + 10 * d, right | tensors)
 
 
-@pytest.mark.parametrize("cause", ledger.CAUSES, ids=lambda cause: cause.name)
-def test_a_cause_is_found_in_its_part_by_its_own_difference(cause: ledger.Cause) -> None:
+@pytest.mark.parametrize("cause", parameter_count.CAUSES, ids=lambda cause: cause.name)
+def test_a_cause_is_found_in_its_part_by_its_own_difference(cause: parameter_count.Cause) -> None:
     counts = [counted(dims, {}, {}) for dims in COUNTED]
     if not any(cause.delta(c) for c in counts):
         return  # what it is off by depends on the tensors alone
     off = [counted(c.dims, {cause.part: cause.delta(c)}, {}) for c in counts]
-    found = ledger.explain(off)
+    found = parameter_count.explain(off)
     assert set(found) == {cause.part}
     assert (cause.name in found[cause.part]) == all(map(cause.shown, off))
 
 
 def test_what_collides_is_told_apart_by_the_tensors() -> None:
     def norms(*names: str) -> list[str]:
-        return ledger.explain(
+        return parameter_count.explain(
             [
                 counted(n, {"block_norms": -2 * n.d * n.L}, {"block_norms": [(name, (n.d,)) for name in names]})
                 for n in COUNTED
@@ -267,7 +272,7 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
     assert norms("ln1.bias", "ln2.bias") == ["norm_gain_missing"]
 
     def heads(count: int) -> list[str]:
-        return ledger.explain(
+        return parameter_count.explain(
             [
                 counted(
                     n,
@@ -284,16 +289,19 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
 
 def test_causes_in_two_parts_are_found_apart() -> None:
     off = [counted(n, {"attention": -n.d * n.L, "mlp": -n.d * n.L}, {}) for n in COUNTED]
-    assert ledger.explain(off) == {"attention": ["attention_proj_bias_missing"], "mlp": ["mlp_down_bias_missing"]}
+    assert parameter_count.explain(off) == {
+        "attention": ["attention_proj_bias_missing"],
+        "mlp": ["mlp_down_bias_missing"],
+    }
 
 
 def test_a_difference_of_no_known_cause_is_not_explained() -> None:
     for delta in (1, -1, 7, 1000):
-        assert ledger.explain([counted(n, {"mlp": delta}, {}) for n in COUNTED]) == {"mlp": []}
+        assert parameter_count.explain([counted(n, {"mlp": delta}, {}) for n in COUNTED]) == {"mlp": []}
     # The right difference at one size and none at the others is another mistake.
     first, *others = COUNTED
-    one = [counted(first, {ledger.OUTSIDE: first.V}, {}), *(counted(n, {}, {}) for n in others)]
-    assert ledger.explain(one) == {ledger.OUTSIDE: []}
+    one = [counted(first, {parameter_count.OUTSIDE: first.V}, {}), *(counted(n, {}, {}) for n in others)]
+    assert parameter_count.explain(one) == {parameter_count.OUTSIDE: []}
 
 
 @pytest.mark.parametrize(
@@ -313,9 +321,9 @@ def test_a_difference_of_no_known_cause_is_not_explained() -> None:
     ],
 )
 def test_a_difference_is_written_in_the_handouts_letters(term: str, delta: Callable[[Dims], int]) -> None:
-    assert ledger.letters([(n, delta(n)) for n in COUNTED]) == term
+    assert parameter_count.letters([(n, delta(n)) for n in COUNTED]) == term
 
 
 def test_no_term_that_fits_at_one_size_is_taken_for_all() -> None:
     first, *others = COUNTED
-    assert not ledger.letters([(first, -first.d), *((n, 0) for n in others)])
+    assert not parameter_count.letters([(first, -first.d), *((n, 0) for n in others)])

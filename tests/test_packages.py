@@ -13,10 +13,12 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from autograder import cli, lms, rubric, secret, suite
-from autograder.files import BadInput
-from autograder.lms import _pack, _run
-from autograder.sandbox import canary, process
+from autograder import cli, lms
+from autograder.core.errors import BadInput
+from autograder.grading import rubric, secret, suite
+from autograder.lms import package, run
+from autograder.sandbox.isolation import selftest
+from autograder.sandbox.remote import client
 from tests.conftest import ROOT
 from tests.test_cli import command, one_line
 from tests.validators import gradescope as gradescope_validator
@@ -78,7 +80,7 @@ def test_the_prairielearn_package_is_a_question(tmp_path: Path) -> None:
     assert prairielearn_validator.info_problems(info) == []
     options = json.loads(info)["externalGradingOptions"]
     assert options["image"] == "registry.example.edu/grader:1"
-    assert options["timeout"] > _run.DEADLINE
+    assert options["timeout"] > run.DEADLINE
 
 
 @pytest.mark.parametrize(
@@ -119,21 +121,21 @@ def test_scripts_keep_line_feeds_alone_wherever_a_package_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "run").write_bytes(b"#!/bin/sh\r\necho\r\n")
-    monkeypatch.setattr(_pack, "TOP", tmp_path)
-    assert _pack.text("run").data == b"#!/bin/sh\necho\n"
+    monkeypatch.setattr(package, "ROOT", tmp_path)
+    assert package.text("run").data == b"#!/bin/sh\necho\n"
 
 
 def test_modes_are_kept_also_by_a_package_made_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    data = _pack.zipped({"run": _pack.Entry(b"x", 0o755)})
+    data = package.zipped({"run": package.Entry(b"x", 0o755)})
     monkeypatch.undo()
     (info,) = zipfile.ZipFile(io.BytesIO(data)).infolist()
     assert (info.create_system, info.external_attr >> 16) == (3, 0o100755)
 
 
 def test_a_package_cannot_be_made_where_a_part_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_pack, "TOP", tmp_path)
-    with pytest.raises(_pack.PackError, match=r"setup\.sh.*full checkout"):
+    monkeypatch.setattr(package, "ROOT", tmp_path)
+    with pytest.raises(package.PackError, match=r"setup\.sh.*full checkout"):
         lms.get("gradescope").package(b"secret", "")  # type: ignore[attr-defined]
 
 
@@ -150,8 +152,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., byte
         found.append(secret)
         raise BadInput("seen")
 
-    monkeypatch.setattr(process, "Zygote", MagicMock())
-    monkeypatch.setattr(canary, "check", lambda *_: ())
+    monkeypatch.setattr(client, "Zygote", MagicMock())
+    monkeypatch.setattr(selftest, "check", lambda *_: ())
     monkeypatch.setattr(suite, "grade", look)
 
     def drawn(*options: str) -> bytes:
@@ -174,5 +176,5 @@ def test_a_grading_that_counts_has_a_secret_that_cannot_be_guessed(drawn: Callab
 
 
 def test_every_platform_grades_officially() -> None:
-    assert _run.OFFICIAL == ("--official",)
+    assert run.OFFICIAL == ("--official",)
     assert lms.get("junit").place(Path("x")).secret is None  # so that `grade --official` draws one

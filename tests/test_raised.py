@@ -8,9 +8,10 @@ import textwrap
 import numpy as np
 import pytest
 
-from autograder import raised
-from autograder.outcome import tell
-from autograder.sandbox.errors import Raised
+from autograder.assignment.mistakes import EXCEPTIONS, named
+from autograder.grading import exceptions
+from autograder.grading.verdict import explain_error
+from autograder.sandbox.remote.errors import Raised
 from tests.conftest import Hand
 from tests.reading import LINES, WIDTH
 
@@ -134,7 +135,7 @@ def test_the_usual_ones_are_told_with_their_cause(hand_in: Hand, case: str) -> N
         "class Part(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         f"        {constructor or 'pass'}\n\n    def forward(self, x):\n        {forward}\n"
     )
-    told = tell(failing(hand_in, text, given), ("Part",))
+    told = explain_error(failing(hand_in, text, given), ("Part",), EXCEPTIONS)
     assert [mistake for mistake, _ in told.diagnosis] == ([name] if name else [])
     assert words.casefold() in told.message.casefold()
     assert re.search("line [0-9]+", told.message)
@@ -144,14 +145,14 @@ def test_the_usual_ones_are_told_with_their_cause(hand_in: Hand, case: str) -> N
 def test_an_attribute_that_a_class_of_ones_own_forgot_is_no_module_that_was_not_called(hand_in: Hand) -> None:
     for name in ("dim", "size", "T"):
         text = f"class MLP(nn.Module):\n    def forward(self, x):\n        return x * self.{name}\n\nPart = MLP\n"
-        assert raised.cause(failing(hand_in, text).remote) == raised.mistakes.named("attribute_unknown")
+        assert exceptions.find_cause(failing(hand_in, text).remote, EXCEPTIONS) == named("attribute_unknown")
 
 
 def test_a_missing_super_init_is_told(hand_in: Hand) -> None:
     for line in ("self.up = nn.Linear(2, 2)", "self.up = nn.Parameter(torch.ones(2))"):
         error = failing(hand_in, f"class Part(nn.Module):\n    def __init__(self):\n        {line}\n")
-        assert raised.cause(error.remote) == raised.mistakes.named("super_init_missing")
-        assert f"`{line}`" in raised.told(error)
+        assert exceptions.find_cause(error.remote, EXCEPTIONS) == named("super_init_missing")
+        assert f"`{line}`" in exceptions.format_exception(error)
 
 
 def test_a_module_without_forward_is_not_taken_for_a_stub(hand_in: Hand) -> None:
@@ -169,7 +170,7 @@ class Inner(nn.Module):
     def foward(self, x):
         return x
 """
-    told = tell(failing(hand_in, text), ("Part",))
+    told = explain_error(failing(hand_in, text), ("Part",), EXCEPTIONS)
     assert told.status == "failed"
     assert [name for name, _ in told.diagnosis] == ["method_unknown"]
 
@@ -178,8 +179,8 @@ def test_what_nobody_knows_is_told_as_it_came(hand_in: Hand) -> None:
     error = failing(
         hand_in, "class Part(nn.Module):\n    def forward(self, x):\n        raise ValueError('not today')\n"
     )
-    assert raised.cause(error.remote) is None
-    assert raised.told(error) == (
+    assert exceptions.find_cause(error.remote, EXCEPTIONS) is None
+    assert exceptions.format_exception(error) == (
         "Part.forward(shape (2, 7, 20)) raised at line 8 of gpt.py: `raise ValueError('not today')`. "
         "ValueError: not today."
     )
@@ -187,5 +188,7 @@ def test_what_nobody_knows_is_told_as_it_came(hand_in: Hand) -> None:
 
 def test_long_texts_and_lines_are_cut(hand_in: Hand) -> None:
     line = f"raise RuntimeError('{'x' * 3000}')"
-    told = raised.told(failing(hand_in, f"class Part(nn.Module):\n    def forward(self, x):\n        {line}\n"))
+    told = exceptions.format_exception(
+        failing(hand_in, f"class Part(nn.Module):\n    def forward(self, x):\n        {line}\n")
+    )
     assert len(told) < 320

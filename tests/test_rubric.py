@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder import report
-from autograder.assignment import ASSIGNMENT, Dims
-from autograder.oracle import ledger
-from autograder.rubric import RubricError, load
-from autograder.suite import CHECKS
+from autograder.assignment import ASSIGNMENT
+from autograder.assignment.oracle import parameter_count
+from autograder.assignment.sizes import SIZES, Dims
+from autograder.grading import report
+from autograder.grading.rubric import RubricError, load
 
-ROWS = load()
+ROWS = load(ASSIGNMENT)
 
 GOOD = """\
 total = 5  # of both
@@ -64,7 +64,7 @@ def write(tmp_path: Path, *changes: tuple[str, str]) -> Path:
 def test_every_check_has_a_row_and_every_row_a_check() -> None:
     functions = [
         f"{path.stem}.{node.name.removeprefix('test_')}"
-        for path in sorted(CHECKS.glob("*.py"))
+        for path in sorted(ASSIGNMENT.checks.glob("*.py"))
         for node in ast.parse(path.read_text("utf-8")).body
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
     ]
@@ -87,7 +87,7 @@ def test_no_title_is_said_twice_or_has_a_figure_left_open() -> None:
 
 
 def test_a_good_rubric_is_read_in_its_order(tmp_path: Path) -> None:
-    rows = load(write(tmp_path))
+    rows = load(ASSIGNMENT, write(tmp_path))
     assert [check.id for check in rows.checks] == ["one.a", "one.b", "extra.a"]
     assert [check.points for check in rows.checks] == [2, 3, 4]
     assert [check.visibility for check in rows.checks] == ["visible", "visible", "hidden"]
@@ -97,21 +97,23 @@ def test_a_good_rubric_is_read_in_its_order(tmp_path: Path) -> None:
 
 def test_a_criterion_decides_the_visibility_of_its_checks_that_do_not(tmp_path: Path) -> None:
     late = ('title = "First"', 'title = "First"\nvisibility = "after_due_date"')
-    rows = load(write(tmp_path, late, ("points = 3", 'points = 3\nvisibility = "visible"')))
+    rows = load(ASSIGNMENT, write(tmp_path, late, ("points = 3", 'points = 3\nvisibility = "visible"')))
     assert [check.visibility for check in rows.checks] == ["after_due_date", "visible", "hidden"]
 
 
 def test_titles_follow_the_figures_of_the_assignment(tmp_path: Path) -> None:
     course = Dims(V=1000, T_max=32, d=48, H=3, L=2)
-    rows = load(write(tmp_path), replace(ASSIGNMENT, course=course))
-    assert rows.checks[0].title == f"{ledger.total(course):,} at 1000 and 48"
-    assert any(f"{ledger.total(ASSIGNMENT.course):,}" in check.title for check in ROWS.checks)
+    rows = load(
+        replace(ASSIGNMENT, figures=course.arguments() | {"total": parameter_count.total(course)}), write(tmp_path)
+    )
+    assert rows.checks[0].title == f"{parameter_count.total(course):,} at 1000 and 48"
+    assert any(f"{parameter_count.total(SIZES.course):,}" in check.title for check in ROWS.checks)
 
 
 def test_another_text_is_another_version(tmp_path: Path) -> None:
-    one = load(write(tmp_path)).version
-    assert load(write(tmp_path)).version == one
-    assert load(write(tmp_path, ("second", "other"))).version != one
+    one = load(ASSIGNMENT, write(tmp_path)).version
+    assert load(ASSIGNMENT, write(tmp_path)).version == one
+    assert load(ASSIGNMENT, write(tmp_path, ("second", "other"))).version != one
 
 
 # What is changed in GOOD, and the line on which the entry with the mistake begins.
@@ -149,7 +151,7 @@ def test_a_bad_rubric_is_one_line_with_its_place(tmp_path: Path, bad: str) -> No
     changes, line = BAD[bad]
     path = write(tmp_path, *changes)
     with pytest.raises(RubricError) as error:
-        load(path)
+        load(ASSIGNMENT, path)
     message = str(error.value)
     assert message.isprintable()
     assert message.startswith(f"{path}:")
@@ -164,7 +166,7 @@ def test_a_rubric_that_is_no_text_or_not_there_is_one_line(tmp_path: Path) -> No
     path = tmp_path / "rubric.toml"
     for _ in range(2):
         with pytest.raises(RubricError) as error:
-            load(path)
+            load(ASSIGNMENT, path)
         assert str(error.value).isprintable()
         assert str(path) in str(error.value)
         path.write_bytes(b"total = 5 # \xff")

@@ -15,18 +15,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.sandbox import launch, linux, process, scratch
-from autograder.sandbox.errors import Crashed, OutOfTime, Raised, StudentError, Unwritten
-from autograder.sandbox.launch import KEPT
-from autograder.sandbox.process import SandboxError, Zygote
-from autograder.sandbox.student import Student
-from autograder.sandbox.wire import Opaque
+from autograder.core.assignment import Contract
+from autograder.sandbox.isolation import scratch, syscalls
+from autograder.sandbox.remote import client, launch
+from autograder.sandbox.remote.client import SandboxError, Zygote
+from autograder.sandbox.remote.errors import Crashed, OutOfTime, Raised, StudentError, Unwritten
+from autograder.sandbox.remote.launch import KEPT
+from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.wire import Opaque
 from tests.conftest import ROOT, Hand, Limit, run
 from tests.processes import ends, living
 
-needs_schedstat = pytest.mark.skipif(
-    process._held_up(os.getpid()) is None, reason="this kernel does not tell idle time"
-)
+needs_schedstat = pytest.mark.skipif(client._held_up(os.getpid()) is None, reason="this kernel does not tell idle time")
 
 # --- values and exceptions --------------------------------------------------------------------------------------------
 
@@ -194,15 +194,15 @@ def test_waiting_for_a_busy_cpu_is_not_idle_time(hand_in: Hand, limit: Limit) ->
         assert time.monotonic() - started > 1.6  # it did have to wait
         assert run(student, 0.2) == "done"
     finally:
-        for process in busy:
-            process.kill()
-            process.wait()
+        for client in busy:
+            client.kill()
+            client.wait()
 
 
 def test_where_idle_time_is_unknown_the_wall_limit_ends_waiting(
     hand_in: Hand, limit: Limit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "_held_up", lambda pid: None)
+    monkeypatch.setattr(client, "_held_up", lambda pid: None)
     student = hand_in("import time\ndef run(): time.sleep(600)")
     assert student.defines("run")
     limit(call_idle=0.1, call_cpu=0.3, wall_factor=3.0)
@@ -466,7 +466,7 @@ def test_any_folder_is_removed_and_nothing_that_it_links_to(user: int) -> None:
 
 def test_a_dead_zygote_is_the_graders_fault_and_leaves_no_process() -> None:
     with Zygote() as zygote:
-        student = Student(zygote, {"gpt.py": PID.encode()}, [])
+        student = Student(zygote, {"gpt.py": PID.encode()}, Contract(main="gpt"))
         worker = run(student, name="pid")
         os.kill(zygote._process.pid, signal.SIGKILL)
         zygote._process.wait()
@@ -491,7 +491,7 @@ def test_a_fork_that_fails_costs_that_submission_alone(monkeypatch: pytest.Monke
     environment = launch._environment
     monkeypatch.setattr(launch, "_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
     with Zygote() as zygote:
-        student = Student(zygote, {"gpt.py": PID.encode()}, [])
+        student = Student(zygote, {"gpt.py": PID.encode()}, Contract(main="gpt"))
         zygote.ready()
         flag = zygote.folder / "no forks"
         flag.touch()
@@ -514,8 +514,8 @@ def test_a_fork_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
         return answer
 
     monkeypatch.setattr(os, "fork", fork)
-    monkeypatch.setattr(linux, "PAUSES", (0.0, 0.0))
-    assert linux.fork() == 17
+    monkeypatch.setattr(syscalls, "PAUSES", (0.0, 0.0))
+    assert syscalls.fork() == 17
 
 
 def test_what_is_launched_ahead_goes_to_the_first_that_asks_for_all_layers_or_ends() -> None:

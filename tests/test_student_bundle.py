@@ -13,10 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from autograder import cli, handin, progress, submission
-from autograder.files import BadInput
-from autograder.lms import _pack
-from autograder.report import Report, totals
+from autograder import cli
+from autograder.assignment import ASSIGNMENT
+from autograder.core.errors import BadInput
+from autograder.core.zips import zipped
+from autograder.grading.report import Report, totals
+from autograder.lms import package
+from autograder.submission.read import read_submission
+from autograder.workbench import pack
+from autograder.workbench.history import last, remember, since
 from tests.conftest import ROOT
 from tests.test_cli import command, one_line
 
@@ -62,7 +67,7 @@ def test_the_bundle_has_the_assignment_and_the_grader_and_nothing_that_students_
         text = (bundle / name).read_text("utf-8")
         assert "BEGIN SOLUTION" not in text, name
         assert "Marking:" not in text
-    assert _pack.zipped(_pack.student()) == _pack.zipped(_pack.student())
+    assert zipped(package.student(ASSIGNMENT)) == zipped(package.student(ASSIGNMENT))
 
 
 def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
@@ -71,11 +76,11 @@ def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
     (tmp_path / "reference").mkdir()
     for name in ("LICENSE", "pyproject.toml", "reference/derived.sha256"):
         shutil.copy(ROOT / name, tmp_path / name)
-    monkeypatch.setattr(_pack, "TOP", tmp_path)
-    assert "gpt-assembly/student/gpt.py" in _pack.student()
+    monkeypatch.setattr(package, "ROOT", tmp_path)
+    assert "gpt-assembly/student/gpt.py" in package.student(ASSIGNMENT)
     shutil.copy(ROOT / "reference" / "gpt.py", tmp_path / "student" / "gpt.py")
-    with pytest.raises(_pack.PackError, match=r"student/gpt.py: edited.*git checkout student/gpt.py"):
-        _pack.student()
+    with pytest.raises(package.PackError, match=r"student/gpt.py: edited.*git checkout student/gpt.py"):
+        package.student(ASSIGNMENT)
 
 
 def test_in_the_bundle_make_grades_as_the_project_does_and_says_what_changed(
@@ -106,7 +111,7 @@ def test_in_the_bundle_make_grades_as_the_project_does_and_says_what_changed(
     assert said[6] == "To do: 5 written answers are empty."
     assert said[7] == f"This code scored {here.score:g} of 100 points in the last run."
     assert said[8].startswith("Not implemented yet: parameter_count, ")
-    assert submission.read(bundle / "submission.zip").sha256 == here.submission.sha256
+    assert read_submission(bundle / "submission.zip", ASSIGNMENT).sha256 == here.submission.sha256
 
 
 def test_make_alone_lists_what_students_need(bundle):
@@ -138,10 +143,10 @@ def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
     path, folder = tmp_path / "work", tmp_path / "new" / "folder"
 
     def line(before: Report, after: Report) -> str:
-        progress.remember(folder, path, before)
-        return progress.since(progress.last(folder, path), after)
+        remember(folder, path, before)
+        return since(last(folder, path), after)
 
-    assert progress.since(progress.last(folder, path), full) == ""
+    assert since(last(folder, path), full) == ""
     plain = without(full, "bonus")
     lower = without(plain, "mlp", "causality.past")
     assert line(lower, lower) == "Same score as in the last run, with the same code."
@@ -154,23 +159,23 @@ def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
         "+2 since the last run (capped at 100): causality +2, bonus +6."
     )
     assert line(plain, full) == "+0 since the last run (capped at 100): bonus +6."
-    assert progress.last(folder, tmp_path / "other") is None
+    assert last(folder, tmp_path / "other") is None
 
 
 def test_under_another_rubric_nothing_is_compared(full: Report, tmp_path: Path) -> None:
-    progress.remember(tmp_path, tmp_path, full)
-    before = progress.last(tmp_path, tmp_path)
+    remember(tmp_path, tmp_path, full)
+    before = last(tmp_path, tmp_path)
     other = full.model_copy(update={"provenance": full.provenance.model_copy(update={"rubric": "other"})})
-    assert progress.since(before, other) == ""
+    assert since(before, other) == ""
 
 
 def test_a_broken_memory_or_none_that_can_be_written_costs_only_the_line(full: Report, tmp_path: Path) -> None:
-    progress.remember(tmp_path, tmp_path, full)
+    remember(tmp_path, tmp_path, full)
     (kept,) = tmp_path.glob("*.json")
     kept.write_text("{")
-    assert progress.last(tmp_path, tmp_path) is None
+    assert last(tmp_path, tmp_path) is None
     (tmp_path / "file").write_text("")
-    progress.remember(tmp_path / "file", tmp_path, full)
+    remember(tmp_path / "file", tmp_path, full)
 
 
 def test_one_criterion_alone_is_compared_but_not_remembered(tmp_path: Path) -> None:
@@ -197,10 +202,10 @@ def test_of_notebook_and_files_the_one_that_was_edited_is_handed_in(work: Path, 
         if cell["id"] == "MLP":
             cell["source"] = ["class MLP(nn.Module):\n", "    pass\n"]
     (work / "step-05.ipynb").write_text(json.dumps(notebook), "utf-8")
-    made = handin.pack(work, tmp_path / "out.zip", None)
+    made = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", None)
     assert "step-05.ipynb" in made.files
     assert {"gpt.py", "paper.py"} <= set(made.left_out)
-    assert submission.read(tmp_path / "out.zip").sha256 == submission.read(work).sha256
+    assert read_submission(tmp_path / "out.zip", ASSIGNMENT).sha256 == read_submission(work, ASSIGNMENT).sha256
 
 
 def test_nothing_is_refused_but_what_is_missing_is_said(work: Path, tmp_path: Path) -> None:
@@ -208,7 +213,7 @@ def test_nothing_is_refused_but_what_is_missing_is_said(work: Path, tmp_path: Pa
         (work / name).unlink()
     (work / "notes.txt").write_text("not code")
     (work / "link.py").symlink_to(ROOT / "reference" / "gpt.py")
-    made = handin.pack(work, tmp_path / "out.zip", None)
+    made = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", None)
     assert sorted(made.files) == ["head.py", "paper.py"]
     assert any("no gpt.py" in line for line in made.lines)
     assert any(line.startswith("answers.md is missing") for line in made.lines)
@@ -217,21 +222,21 @@ def test_nothing_is_refused_but_what_is_missing_is_said(work: Path, tmp_path: Pa
 def test_code_that_changed_after_the_run_is_not_said_to_have_its_points(
     work: Path, tmp_path: Path, full: Report
 ) -> None:
-    own = submission.read(work)
+    own = read_submission(work, ASSIGNMENT)
     of_work = full.model_copy(
         update={
             "submission": full.submission.model_copy(update={"sha256": own.sha256}),
             "remarks": ("gpt.py is not valid Python: line 49.",),
         }
     )
-    progress.remember(tmp_path / "history", work, of_work)
-    lines = handin.pack(work, tmp_path / "out.zip", tmp_path / "history").lines
+    remember(tmp_path / "history", work, of_work)
+    lines = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", tmp_path / "history").lines
     assert lines[-2:] == (
         "This code scored 100 of 100 points in the last run.",
         "gpt.py is not valid Python: line 49.",
     )
     (work / "gpt.py").write_text("x = 1\n")
-    lines = handin.pack(work, tmp_path / "out.zip", tmp_path / "history").lines
+    lines = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", tmp_path / "history").lines
     assert "Changed since the last run (100 of 100 points): run make grade." in lines
 
 
@@ -239,7 +244,7 @@ def test_where_there_is_nothing_that_is_said_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "empty", tmp_path / "nowhere"):
         with pytest.raises(BadInput, match="give the folder with your work"):
-            handin.pack(path, tmp_path / "out.zip", None)
+            pack.pack(ASSIGNMENT, path, tmp_path / "out.zip", None)
 
 
 def test_on_windows_the_way_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

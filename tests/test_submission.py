@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.submission import GIVEN, MAX_FILE, MAX_FILES, BadSubmission, read
+from autograder.assignment import ASSIGNMENT
+from autograder.submission.read import MAX_FILE, MAX_FILES, BadSubmission, read_submission
 
 CODE = b"class GPT: pass\n"
-HEAD = (GIVEN / "head.py").read_bytes()
+HEAD = (ASSIGNMENT.handed_out / "head.py").read_bytes()
 
 
 def make(folder: Path, **files: bytes) -> Path:
@@ -37,7 +38,7 @@ def pack(path: Path, files: dict[str, bytes], mode: int = 0o644) -> Path:
 def refused(path: Path, *said: str) -> str:
     """The one line with which ``path`` is refused; it has the path, what is wrong and, after a semicolon, a remedy."""
     with pytest.raises(BadSubmission) as error:
-        read(path)
+        read_submission(path, ASSIGNMENT)
     line = str(error.value)
     assert line.isprintable()
     assert str(path) in line
@@ -54,7 +55,7 @@ def test_a_folder_gives_its_python_files_and_nothing_else(tmp_path: Path) -> Non
     folder = make(tmp_path / "ada", gpt=CODE, paper=b"x = 1", helper=b"y = 2")
     (folder / "notes.txt").write_text("x")
     (folder / "data").mkdir()
-    got = read(folder)
+    got = read_submission(folder, ASSIGNMENT)
     assert (got.id, got.form) == ("ada", "folder")
     assert got.handed_in == ("gpt.py", "helper.py", "paper.py")
     assert got.files == {"gpt.py": CODE, "helper.py": b"y = 2", "paper.py": b"x = 1", "head.py": HEAD}
@@ -62,7 +63,7 @@ def test_a_folder_gives_its_python_files_and_nothing_else(tmp_path: Path) -> Non
 
 def test_a_file_of_any_name_is_taken_as_gpt_and_its_neighbours_are_not(tmp_path: Path) -> None:
     make(tmp_path, my_model=CODE, helper=b"x = 1")
-    got = read(tmp_path / "my_model.py")
+    got = read_submission(tmp_path / "my_model.py", ASSIGNMENT)
     assert (got.id, got.form, got.handed_in) == ("my_model", "file", ("gpt.py",))
     assert got.files == {"gpt.py": CODE, "head.py": HEAD}
 
@@ -74,8 +75,8 @@ def test_one_level_of_folders_may_be_around_it_and_litter_beside_it(tmp_path: Pa
     (tmp_path / ".DS_Store").write_bytes(b"\0")
     (tmp_path / "._gpt.py").write_bytes(b"\0")
     make(tmp_path / "step-05", **{"._gpt": b"\0"})
-    assert read(tmp_path).handed_in == ("gpt.py", "helper.py")
-    assert read(tmp_path).files["gpt.py"] == CODE
+    assert read_submission(tmp_path, ASSIGNMENT).handed_in == ("gpt.py", "helper.py")
+    assert read_submission(tmp_path, ASSIGNMENT).files["gpt.py"] == CODE
 
 
 @pytest.mark.parametrize("around", ["", "step-05/", "step-05\\"], ids=["flat", "folder", "backslash"])
@@ -83,21 +84,21 @@ def test_a_zip_file_gives_what_the_folder_in_it_would(tmp_path: Path, around: st
     files = {"gpt.py": CODE, "helper.py": b"x = 1"}
     litter = {"__MACOSX/._gpt.py": b"\0", "__MACOSX/gpt.py": b"\0", ".DS_Store": b"\0", "notes.txt": b"x"}
     path = pack(tmp_path / "ada.zip", {f"{around}{name}": data for name, data in files.items()} | litter)
-    got = read(path)
+    got = read_submission(path, ASSIGNMENT)
     assert (got.id, got.form, got.handed_in) == ("ada", "zip", ("gpt.py", "helper.py"))
-    assert got.sha256 == read(make(tmp_path / "ada", gpt=CODE, helper=b"x = 1")).sha256
+    assert got.sha256 == read_submission(make(tmp_path / "ada", gpt=CODE, helper=b"x = 1"), ASSIGNMENT).sha256
     assert sorted(tmp_path.iterdir()) == [tmp_path / "ada", path]
 
 
 def test_a_name_in_other_letters_is_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "GPT.PY").write_bytes(CODE)
-    assert read(tmp_path).handed_in == ("gpt.py",)
-    assert read(tmp_path / "GPT.PY").handed_in == ("gpt.py",)
+    assert read_submission(tmp_path, ASSIGNMENT).handed_in == ("gpt.py",)
+    assert read_submission(tmp_path / "GPT.PY", ASSIGNMENT).handed_in == ("gpt.py",)
 
 
 def test_the_students_own_head_counts_and_the_given_one_does_not_change_the_hash(tmp_path: Path) -> None:
-    own = read(make(tmp_path / "own", gpt=CODE, head=b"class Head: pass"))
-    without = read(make(tmp_path / "without", gpt=CODE))
+    own = read_submission(make(tmp_path / "own", gpt=CODE, head=b"class Head: pass"), ASSIGNMENT)
+    without = read_submission(make(tmp_path / "without", gpt=CODE), ASSIGNMENT)
     assert own.files["head.py"] == b"class Head: pass"
     assert (without.files["head.py"], without.handed_in) == (HEAD, ("gpt.py",))
     assert own.sha256 != without.sha256
@@ -112,8 +113,11 @@ def test_the_hash_depends_on_names_and_bytes_and_on_nothing_else(tmp_path: Path)
         {"gpt": CODE, "a": b"b.py"},
         {"gpt": CODE, "a": b"", "b": b""},
     ]
-    hashes = [read(make(tmp_path / str(n), **files)).sha256 for n, files in enumerate(contents)]
-    again = [read(make(tmp_path / f"again {n}" / "deep", **files).parent).sha256 for n, files in enumerate(contents)]
+    hashes = [read_submission(make(tmp_path / str(n), **files), ASSIGNMENT).sha256 for n, files in enumerate(contents)]
+    again = [
+        read_submission(make(tmp_path / f"again {n}" / "deep", **files).parent, ASSIGNMENT).sha256
+        for n, files in enumerate(contents)
+    ]
     assert hashes == again
     assert len(set(hashes)) == len(hashes)
 
@@ -122,8 +126,8 @@ def test_a_path_may_lead_over_links_but_its_id_is_that_of_the_target(tmp_path: P
     make(tmp_path / "real", gpt=CODE)
     (tmp_path / "link").symlink_to(tmp_path / "real")
     (tmp_path / "link.py").symlink_to(tmp_path / "real" / "gpt.py")
-    assert read(tmp_path / "link").id == "real"
-    assert read(tmp_path / "link.py").id == "gpt"
+    assert read_submission(tmp_path / "link", ASSIGNMENT).id == "real"
+    assert read_submission(tmp_path / "link.py", ASSIGNMENT).id == "gpt"
 
 
 @pytest.mark.parametrize(
@@ -139,17 +143,17 @@ def test_a_path_may_lead_over_links_but_its_id_is_that_of_the_target(tmp_path: P
     ids=["utf-8", "bom", "latin-1", "cp1252", "dos", "syntax error"],
 )
 def test_text_in_a_common_encoding_is_taken_as_it_is(tmp_path: Path, data: bytes) -> None:
-    assert read(make(tmp_path, gpt=data)).files["gpt.py"] == data
+    assert read_submission(make(tmp_path, gpt=data), ASSIGNMENT).files["gpt.py"] == data
 
 
 def test_other_files_may_be_empty_or_unreadable_as_text(tmp_path: Path) -> None:
-    got = read(make(tmp_path, gpt=CODE, old_gpt=b"", helper=b"\0", __init__=b""))
+    got = read_submission(make(tmp_path, gpt=CODE, old_gpt=b"", helper=b"\0", __init__=b""), ASSIGNMENT)
     assert got.handed_in == ("__init__.py", "gpt.py", "helper.py", "old_gpt.py")
 
 
 def test_the_names_of_other_files_can_be_printed_and_sent(tmp_path: Path) -> None:
     make(tmp_path, gpt=CODE, **{"gpt (copy)": b"", "1st": b"", "esc\x1b[31m\n": b"", os.fsdecode(b"\xff"): b""})
-    got = read(tmp_path)
+    got = read_submission(tmp_path, ASSIGNMENT)
     for name in (*got.handed_in, *got.files):
         assert name.isprintable()
         assert name.encode()
@@ -161,12 +165,12 @@ def test_nothing_is_executed_parsed_or_changed(tmp_path: Path, monkeypatch: pyte
     pack(folder / "ada.zip", {"gpt.py": code})
     before = sorted(tmp_path.rglob("*"))
     called: list[object] = []
-    read(folder / "ada.zip")  # Python itself loads a codec at the first zip file
+    read_submission(folder / "ada.zip", ASSIGNMENT)  # Python itself loads a codec at the first zip file
     with monkeypatch.context() as patch:
         for name in ("compile", "exec", "eval"):
             patch.setattr(f"builtins.{name}", lambda *arguments, **_: called.append(arguments))
         for path in (folder, folder / "gpt.py", folder / "ada.zip"):
-            read(path)
+            read_submission(path, ASSIGNMENT)
     assert called == []
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -198,7 +202,7 @@ def test_what_is_no_text_is_refused_in_one_line_that_names_it(tmp_path: Path, ba
 
 
 def test_a_file_of_exactly_the_largest_size_is_taken(tmp_path: Path) -> None:
-    assert len(read(make(tmp_path, gpt=b"#" * MAX_FILE)).files["gpt.py"]) == MAX_FILE
+    assert len(read_submission(make(tmp_path, gpt=b"#" * MAX_FILE), ASSIGNMENT).files["gpt.py"]) == MAX_FILE
 
 
 def test_a_folder_without_gpt_is_refused_with_what_it_holds(tmp_path: Path) -> None:
@@ -266,7 +270,7 @@ def test_a_zip_file_that_cannot_be_read_whole_is_refused(tmp_path: Path) -> None
 
 def test_a_zip_file_with_endless_entries_is_refused_before_they_are_read(tmp_path: Path) -> None:
     path = pack(tmp_path / "few.zip", {"gpt.py": CODE} | {f"{n}.txt": b"" for n in range(5_000)})
-    assert read(path).handed_in == ("gpt.py",)
+    assert read_submission(path, ASSIGNMENT).handed_in == ("gpt.py",)
     many = pack(tmp_path / "many.zip", {"gpt.py": CODE} | {f"{n}-{'x' * 200}": b"" for n in range(9_000)})
     refused(many, "too many files")
 
@@ -289,9 +293,9 @@ def test_names_that_would_disturb_a_terminal_or_a_line_do_not(tmp_path: Path) ->
     make(tmp_path / "ada\x1b[2J\nlovelace", gpt=CODE)
     make(tmp_path / "babbage", gpt=CODE)
     refused(tmp_path, "2 candidates")
-    assert read(tmp_path / "ada\x1b[2J\nlovelace").id.isprintable()
+    assert read_submission(tmp_path / "ada\x1b[2J\nlovelace", ASSIGNMENT).id.isprintable()
     with pytest.raises(BadSubmission) as error:
-        read(tmp_path / "no\x1b[2J\nbody")
+        read_submission(tmp_path / "no\x1b[2J\nbody", ASSIGNMENT)
     assert str(error.value).isprintable()
 
 
@@ -310,8 +314,8 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
     bad = make(tmp_path / "bad", gpt=CODE)
     (bad / "helper.py").mkdir()
     before = opened()
-    read(tmp_path / "good")
+    read_submission(tmp_path / "good", ASSIGNMENT)
     for _ in range(3):
         with pytest.raises(BadSubmission):
-            read(bad)
+            read_submission(bad, ASSIGNMENT)
     assert opened() == before

@@ -17,18 +17,21 @@ from typing import Any
 import jsonschema
 import pytest
 
-from autograder import rubric, submission, suite
-from autograder.checks import ladder, paper
-from autograder.report import Report
-from autograder.sandbox.process import Zygote
+from autograder.assignment import ASSIGNMENT
+from autograder.assignment.checks import paper
+from autograder.assignment.measure import outputs
+from autograder.grading import rubric, suite
+from autograder.grading.report import Report
+from autograder.sandbox.remote.client import Zygote
+from autograder.submission.read import read_submission
 from tests import bank_file
 from tests.conftest import ROOT
 
-ROWS = rubric.load()
+ROWS = rubric.load(ASSIGNMENT)
 IDS = [check.id for check in ROWS.checks]
 BONUS = {check.id for criterion in ROWS.criteria if criterion.bonus for check in criterion.checks}
 REFERENCE = ROOT / "reference"
-SCHEMA = json.loads((ROOT / "autograder" / "report.schema.json").read_text("utf-8"))
+SCHEMA = json.loads((ROOT / "autograder" / "grading" / "report.schema.json").read_text("utf-8"))
 Grade = Callable[..., Report]
 
 
@@ -243,7 +246,7 @@ def test_a_mistake_in_a_check_is_an_error_and_no_grade(grade: Grade, monkeypatch
     def broken(*_: Any) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(ladder, "random_weights", broken)
+    monkeypatch.setattr(outputs, "random_weights", broken)
     report = grade(REFERENCE, only="causality")
     wrong = [check for check in report.checks if check.status == "error"]
     assert wrong
@@ -275,7 +278,7 @@ def test_a_row_without_a_check_and_a_check_without_a_row_are_errors_that_name_it
     extra = first.checks[0].model_copy(update={"id": f"{first.id}.never"})
     for checks, named in (((*first.checks, extra), extra.id), (first.checks[1:], first.checks[0].id)):
         rows = ROWS.model_copy(update={"criteria": (first.model_copy(update={"checks": checks}), *ROWS.criteria[1:])})
-        report = suite.grade(submission.read(REFERENCE), zygote, rows, only=first.id)
+        report = suite.grade(ASSIGNMENT, read_submission(REFERENCE, ASSIGNMENT), zygote, rows, only=first.id)
         assert not report.gradable
         assert any(check.status == "error" and named in f"{check.id} {check.message}" for check in report.checks)
         assert [check.id for check in report.checks] == [check.id for check in rows.checks]
@@ -298,9 +301,9 @@ def test_verdicts_are_told_one_by_one_and_an_interruption_ends_the_run(grade: Gr
 
 
 def test_no_objects_of_a_run_stay(zygote: Zygote) -> None:
-    handed_in, counts = submission.read(REFERENCE), []
+    handed_in, counts = read_submission(REFERENCE, ASSIGNMENT), []
     for _ in range(3):
-        suite.grade(handed_in, zygote, ROWS, only="paper")
+        suite.grade(ASSIGNMENT, handed_in, zygote, ROWS, only="paper")
         counts.append(len(gc.get_objects()))
     assert abs(counts[2] - counts[1]) < 200  # a session of pytest alone leaves 2,000, in cycles
     assert gc.get_freeze_count() == 0  # and what others have here can be collected as ever
@@ -324,10 +327,12 @@ def test_another_secret_is_another_seed_and_the_same_verdicts(grade: Grade, refe
 
 
 def test_random_numbers_follow_secret_submission_and_label(zygote: Zygote) -> None:
-    one = submission.read(REFERENCE)
+    one = read_submission(REFERENCE, ASSIGNMENT)
     two = replace(one, sha256="0" * 64)
     runs = [(one, b"a", "x"), (one, b"b", "x"), (two, b"a", "x"), (one, b"a", "y"), (one, b"a", "x")]
-    drawn = [suite.Suite(entry, zygote, ROWS, secret).generator(label).random() for entry, secret, label in runs]
+    drawn = [
+        suite.Suite(ASSIGNMENT, entry, zygote, ROWS, secret).generator(label).random() for entry, secret, label in runs
+    ]
     assert drawn[0] == drawn[-1]
     assert len(set(drawn)) == 4
 
@@ -354,7 +359,7 @@ def test_the_published_schema_is_that_of_the_report() -> None:
 
 
 def plain(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "autograder/checks", "-p", "no:cacheprovider", *arguments]
+    command = [sys.executable, "-m", "pytest", "autograder/assignment/checks", "-p", "no:cacheprovider", *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 

@@ -11,9 +11,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from autograder import report as reports
+from autograder.grading import report as reports
+from autograder.grading.report import CriterionFacts, Report, Unwritten, Verdict
 from autograder.render import terminal
-from autograder.report import CriterionFacts, Report, Unwritten, Verdict
 
 LONG = "The logits at position 21 moved by 0.31, though only later tokens were changed. " * 4
 REASON = "gpt.py could not be imported: line 7: `import nothing`. ModuleNotFoundError."

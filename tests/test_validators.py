@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from autograder import lms
-from autograder.lms import _pack
+from autograder.lms import package
 from tests.test_lms import REPORTS, place_of
 from tests.validators import gradescope, junit, prairielearn
 
@@ -114,7 +114,7 @@ JUNIT: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", lms.names())
+@pytest.mark.parametrize("name", lms.PLATFORMS)
 def test_the_good_file_has_no_problem(name: str, tmp_path: Path) -> None:
     for report in REPORTS.values():
         module = {"gradescope": gradescope, "prairielearn": prairielearn, "junit": junit}[name]
@@ -167,18 +167,18 @@ def test_the_question_of_prairielearn() -> None:
 
 def test_the_zip_file_of_gradescope() -> None:
     entries = lms.get("gradescope").package(b"secret\n", "")  # type: ignore[attr-defined]
-    assert gradescope.package_problems(_pack.zipped(entries)) == []
+    assert gradescope.package_problems(package.zipped(entries)) == []
     script = entries["setup.sh"]
     for changed in (
         {name: entry for name, entry in entries.items() if name != "setup.sh"},
         {f"folder/{name}": entry for name, entry in entries.items()},
-        entries | {"setup.sh": _pack.Entry(script.data, 0o644)},
-        entries | {"setup.sh": _pack.Entry(script.data.replace(b"\n", b"\r\n"), 0o755)},
-        entries | {"run_autograder": _pack.Entry(b"python", 0o755)},
-        entries | {"../x": _pack.Entry(b"")},
-        entries | {"LICENSE": _pack.Entry(b"a\r\nb")},
+        entries | {"setup.sh": package.Entry(script.data, 0o644)},
+        entries | {"setup.sh": package.Entry(script.data.replace(b"\n", b"\r\n"), 0o755)},
+        entries | {"run_autograder": package.Entry(b"python", 0o755)},
+        entries | {"../x": package.Entry(b"")},
+        entries | {"LICENSE": package.Entry(b"a\r\nb")},
     ):
-        assert gradescope.package_problems(_pack.zipped(changed))
+        assert gradescope.package_problems(package.zipped(changed))
     empty = io.BytesIO()
     zipfile.ZipFile(empty, "w").close()
     assert gradescope.package_problems(empty.getvalue())

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.checks import whole_model
-from autograder.oracle import align
-from autograder.oracle.handle import Layout, Oracle, Part
-from autograder.sandbox.answers import Parameter
-from autograder.sandbox.process import Zygote
+from autograder.assignment import ASSIGNMENT
+from autograder.assignment.measure import whole_model
+from autograder.assignment.oracle import layout
+from autograder.assignment.oracle.client import Layout, Oracle, Part
+from autograder.sandbox.remote.client import Zygote
+from autograder.sandbox.remote.oracle import OracleProcess
+from autograder.sandbox.remote.replies import Parameter
 
 HEADS = {  # how an attention may keep its weights: the shapes for width d, H heads of width k
     "separate": lambda d, H, k: [("q", (d, d)), ("k", (d, d)), ("v", (d, d)), ("o", (d, d)), ("o_bias", (d,))],
@@ -32,23 +34,25 @@ def test_a_layout_keeps_its_meaning_at_other_sizes(kind: str) -> None:
     """There and back again it is the same one."""
     small, large = {"d": 20, "H": 4}, {"d": 48, "H": 8}
     known, shapes = HEADS[kind](20, 4, 5), HEADS[kind](48, 8, 6)
-    readings = [list(itertools.islice(align.readings("attention", *at), 6)) for at in ((known, small), (shapes, large))]
+    readings = [
+        list(itertools.islice(layout.readings("attention", *at), 6)) for at in ((known, small), (shapes, large))
+    ]
     for number, here in enumerate(readings[0]):
-        there = align.same_reading("attention", known, small, number, shapes, large)
+        there = layout.same_reading("attention", known, small, number, shapes, large)
         assert there is not None
         again = next(i for i, other in enumerate(readings[1]) if same(there, other))
-        back = align.same_reading("attention", shapes, large, again, known, small)
+        back = layout.same_reading("attention", shapes, large, again, known, small)
         assert back is not None
         assert same(back, here)
 
 
-def same(one: align.Reading, other: align.Reading) -> bool:
+def same(one: layout.Reading, other: layout.Reading) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[role], other[role]) for role in one)
 
 
 def test_no_layout_is_found_where_the_tensors_are_others() -> None:
     known, other = HEADS["separate"](20, 4, 5), HEADS["fused"](96, 8, 12)
-    assert align.same_reading("attention", known, {"d": 20, "H": 4}, 0, other, {"d": 96, "H": 8}) is None
+    assert layout.same_reading("attention", known, {"d": 20, "H": 4}, 0, other, {"d": 96, "H": 8}) is None
 
 
 def test_a_part_is_found_wherever_all_of_its_tensors_are() -> None:
@@ -85,7 +89,7 @@ def test_the_oracle_composes_the_reference_from_its_layouts(
         {kind: tuple(f"blocks.{i}.{inside[kind]}{name}" for name in local[kind]) for kind in local} for i in range(3)
     )
     own = tuple(name for name, _ in parts["model"].shapes)
-    composed = Oracle(zygote).compose(Layout(sizes, parts, local, named, own), weights)
+    composed = Oracle(OracleProcess(zygote, ASSIGNMENT)).compose(Layout(sizes, parts, local, named, own), weights)
     assert composed is not None
     idx = torch.randint(0, 11, (2, 7))
     with torch.no_grad():

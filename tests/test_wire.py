@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from autograder.sandbox import wire
-from autograder.sandbox.wire import Opaque, WireError
+from autograder.sandbox.remote import wire
+from autograder.sandbox.remote.wire import Opaque, WireError
 
 # The same examples everywhere, and no clock: a busy machine is no reason to fail.
 settings.register_profile("calm", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

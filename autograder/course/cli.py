@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.files import BadInput
+from autograder.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from autograder.rubric import Rubric
+    from autograder.grading.rubric import Rubric
 
 course = typer.Typer()
 
@@ -29,13 +29,17 @@ AllowLower = Annotated[bool, typer.Option(help="allow exported scores to fall")]
 
 @course.command()
 def regrade(
+    ctx: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="folders of submissions or platform exports", show_default=False)],
     out: Out,
     workers: Annotated[int, typer.Option(help="parallel graders; 0: one per core", min=0)] = 0,
     scheduler: Annotated[str | None, typer.Option(help="grade on the Dask cluster at this address")] = None,
     roster: Annotated[Path | None, typer.Option(help="a CSV file of the students in the course")] = None,
     attempts: Annotated[str, typer.Option(help="attempts to grade: latest or all")] = "latest",
-    assignment: Annotated[str | None, typer.Option(help="the assignment's name in nbgrader's submitted/")] = None,
+    nbgrader_name: Annotated[
+        str | None,
+        typer.Option("--nbgrader-assignment", "--assignment", help="the assignment's name in nbgrader's submitted/"),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(help="derive different hidden inputs from this number and the gradebook's secret")
     ] = None,
@@ -48,21 +52,22 @@ def regrade(
     ] = False,
 ) -> None:
     """Grade all submissions; a repeated call grades only new or changed ones."""
-    from autograder.course import actions
+    from autograder.course import commands
 
     if attempts not in ("latest", "all"):
         raise BadInput(f"--attempts {attempts}: use latest or all")
-    with actions.opened(out, anonymous, create=True) as book, actions.alone(book):
-        status = actions.regrade(
+    with commands.opened(out, anonymous, create=True) as book, commands.alone(book):
+        status = commands.regrade(
+            ctx.obj,
             book,
             paths,
             workers=workers or _cores(),
             scheduler=scheduler,
             roster=roster,
             every=attempts == "all",
-            assignment=assignment,
+            nbgrader_name=nbgrader_name,
             seed=seed,
-            rubric=_rubric(rubric),
+            rubric=_rubric(ctx, rubric),
             note=note,
             allow_lower=allow_lower,
             accept=accept,
@@ -83,17 +88,20 @@ def override(
     anonymous: Anonymous = None,
 ) -> None:
     """Set points by hand, for this and every later run, until changed or removed."""
-    from autograder.course import actions, scores
+    from autograder.course import commands
+    from autograder.course.gradebook import results
 
     if (points is None) != take_back:
         raise BadInput("override: give either POINTS or --take-back")
-    with actions.opened(out, anonymous) as book:
+    with commands.opened(out, anonymous) as book:
         found = book.named(student)
-        before = actions.standing(book, found)
-        scores.override(book, found["id"], check, points, reason)
-        after = actions.standing(book, found)
-        actions.say(f"{after.shown(book.anonymous)}: {actions.spelled(before)} before, {actions.spelled(after)} now.")
-        actions.pages(book)
+        before = commands.standing(book, found)
+        results.override(book, found["id"], check, points, reason)
+        after = commands.standing(book, found)
+        commands.say(
+            f"{after.shown(book.anonymous)}: {commands.spelled(before)} before, {commands.spelled(after)} now."
+        )
+        commands.pages(book)
 
 
 @course.command()
@@ -107,14 +115,15 @@ def compare(
     anonymous: Anonymous = None,
 ) -> None:
     """Show what changed between two runs, per student and check, and why."""
-    from autograder.course import actions
+    from autograder.course import commands
 
-    with actions.opened(out, anonymous) as book:
-        actions.compare(book, old, new)
+    with commands.opened(out, anonymous) as book:
+        commands.compare(book, old, new)
 
 
 @course.command()
 def rescore(
+    ctx: typer.Context,
     out: Out,
     rubric: RubricFile = None,
     note: Note = "",
@@ -122,11 +131,11 @@ def rescore(
     allow_lower: AllowLower = False,
 ) -> None:
     """Apply a changed rubric to the stored verdicts, without grading again."""
-    from autograder.course import actions
-    from autograder.course.rescore import rescore
+    from autograder.course import commands
+    from autograder.course.gradebook.rescore import rescore
 
-    with actions.opened(out, anonymous) as book, actions.alone(book):
-        actions.settle(book, rescore(book, _rubric(rubric), note), allow_lower)
+    with commands.opened(out, anonymous) as book, commands.alone(book):
+        commands.settle(book, rescore(book, _rubric(ctx, rubric), note), allow_lower)
 
 
 @course.command()
@@ -140,19 +149,19 @@ def export(
     anonymous: Anonymous = None,
 ) -> None:
     """Export the scores for a learning platform. Students without a grade are left blank."""
-    from autograder.course import actions
-    from autograder.course.export import FORMATS
-    from autograder.course.export import export as write
+    from autograder.course import commands
+    from autograder.course.output.grade_export import FORMATS
+    from autograder.course.output.grade_export import export as write
 
     if form not in FORMATS:
         raise BadInput(f"export {form}: no such format; choose from {', '.join(FORMATS)}")
-    with actions.opened(out, anonymous) as book:
+    with commands.opened(out, anonymous) as book:
         if book.anonymous and form != "csv":
             raise BadInput(f"{form}: this format needs names, which are hidden; --names shows them")
         filled = write(book, form, to, sheet, column, scale, book.anonymous)
-        actions.say(f"{to}: {len(filled.scores)} scores.")
-        actions.tell("without a score", filled.without)
-        actions.tell("graded, but not in the sheet", filled.strangers)
+        commands.say(f"{to}: {len(filled.scores)} scores.")
+        commands.tell("without a score", filled.without)
+        commands.tell("graded, but not in the sheet", filled.strangers)
 
 
 @course.command()
@@ -162,18 +171,18 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="delete without asking")] = False,
 ) -> None:
     """Delete everything stored about a student: names, sources, verdicts, reports, overrides."""
-    from autograder.course import actions
-    from autograder.course.forget import forget
+    from autograder.course import commands
+    from autograder.course.gradebook.delete_student import forget
 
-    with actions.opened(out, None) as book, actions.alone(book):
+    with commands.opened(out, None) as book, commands.alone(book):
         found = book.named(student)
         if not yes:
             typer.confirm(f"Delete everything stored about {found['name']}? This can't be undone.", abort=True)
         kept = forget(book, found)
-        actions.say("Deleted. Earlier exports and the downloaded archive are not touched: delete them yourself.")
+        commands.say("Deleted. Earlier exports and the downloaded archive are not touched: delete them yourself.")
         if kept:
-            actions.say(f"The sources are kept, since {kept} others submitted the same code.")
-        actions.pages(book)
+            commands.say(f"The sources are kept, since {kept} others submitted the same code.")
+        commands.pages(book)
 
 
 def _cores() -> int:
@@ -181,7 +190,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _rubric(path: Path | None) -> Rubric:
-    from autograder import rubric
+def _rubric(ctx: typer.Context, path: Path | None) -> Rubric:
+    from autograder.grading import rubric
 
-    return rubric.load(path) if path is not None else rubric.load()
+    return rubric.load(ctx.obj, path)

@@ -1,29 +1,31 @@
 """Support learning platforms: each module knows one platform's layout and turns a report into the file it reads.
 
-A module without an underscore is a platform; to add one, add a file here and a validator in tests/validators.
-Modules with an underscore are shared. ``python -m autograder lms NAME`` runs a platform (``_run``);
-``python -m autograder package NAME`` makes the instructor's upload (``_pack``), if the module has ``package``.
+To add a platform, add a file here, its name to PLATFORMS, and a validator in tests/validators. ``run`` grades on a
+platform (``python -m autograder lms NAME``), ``package`` makes the instructor's upload (``python -m autograder package
+NAME``) if the module has a function of that name, and ``view`` selects what students may read.
 """
 
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from autograder.report import Report
+from autograder.grading.report import Report
+
+PLATFORMS = ("gradescope", "junit", "prairielearn")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The paths of a platform: submission, result, secret, root."""
+    """The paths of a platform: submission, result, secret, root; and the assignment's name."""
 
     submission: Path
     result: Path
     secret: Path | None  # seeds the hidden inputs; None: a new one for each grading
     root: Path
+    assignment: str = ""
 
 
 class Platform(Protocol):
@@ -45,12 +47,7 @@ class Platform(Protocol):
         """Return the platform's file for a grader failure, never a zero; None if an absent file means that."""
 
 
-def names() -> list[str]:
-    """List the platforms."""
-    return [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")]
-
-
 def get(name: str) -> Platform:
-    """Return the platform called ``name``, which is one of ``names()``."""
+    """Return the platform called ``name``, which is one of PLATFORMS."""
     platform: Platform = importlib.import_module(f"{__name__}.{name}")
     return platform

@@ -7,8 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from autograder.lms import Place, _pack, _view
-from autograder.report import Report, Verdict
+from autograder.core.assignment import DEFAULT, Assignment
+from autograder.core.zips import Entry
+from autograder.grading.report import Report, Verdict
+from autograder.lms import Place, view
+from autograder.lms.package import grader, text
 
 ROOT = Path("/autograder")
 FAILED = 3  # without a results.json Gradescope reports a failed autograder and gives no grade
@@ -25,7 +28,7 @@ def graded(report: Report, place: Place) -> str:
             tests += _tests(report, check, f"{major}.{minor}")
     return _document(
         score=report.score,
-        output=_view.summary(report),
+        output=view.summary(report),
         execution_time=round(report.timing.wall, 2),
         tests=tests,
         extra_data=_handed_in(place) | _provenance(report),
@@ -34,8 +37,8 @@ def graded(report: Report, place: Place) -> str:
 
 def refused(line: str, place: Place) -> str:
     """Return zero points with the reason the submission cannot be graded; a new upload fixes it."""
-    test = {"name": "Submission", "status": "failed", "output": _view.safe(line)}
-    output = f"Nothing was graded: {_view.safe(line)}"
+    test = {"name": "Submission", "status": "failed", "output": view.safe(line)}
+    output = f"Nothing was graded: {view.safe(line)}"
     return _document(score=0, output=output, tests=[test], extra_data=_handed_in(place))
 
 
@@ -43,10 +46,14 @@ def failed(reason: str, report: Report | None, place: Place) -> None:
     """Return None: any file would be a grade. Staff find the reason in the run's output."""
 
 
-def package(secret: bytes, image: str) -> dict[str, _pack.Entry]:
+def package(assignment: Assignment, secret: bytes, image: str) -> dict[str, Entry]:
     """Return the contents of the zip file, all at its root; ``image`` is unused."""
-    own = {name: _pack.text(f"docker/gradescope/{name}", 0o755) for name in ("setup.sh", "run_autograder")}
-    return own | _pack.grader() | {"secret": _pack.Entry(secret, 0o600)}
+    own = {name: text(f"docker/gradescope/{name}", 0o755) for name in ("setup.sh", "run_autograder")}
+    if assignment.module != DEFAULT:
+        run = own["run_autograder"]
+        command = f"autograder --assignment {assignment.module} lms".encode()
+        own["run_autograder"] = Entry(run.data.replace(b"autograder lms", command), run.mode)
+    return own | grader(assignment) | {"secret": Entry(secret, 0o600)}
 
 
 def _document(**parts: Any) -> str:
@@ -57,13 +64,13 @@ def _document(**parts: Any) -> str:
 
 def _tests(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
     """Return the entry of a check; if its result is not shown, preceded by a visible entry that says so."""
-    result: dict[str, Any] = {"name": _view.named(report, check), "number": number, "output": _view.told(check)}
-    if not _view.optional(report, check):
+    result: dict[str, Any] = {"name": view.named(report, check), "number": number, "output": view.told(check)}
+    if not view.optional(report, check):
         status = "passed" if check.status == "passed" else "failed"
         result |= {"score": check.score, "max_score": check.max_score, "status": status}
     if check.visibility == "visible":
         return [result]
-    there = {"name": result["name"], "number": number, "output": _view.withheld(check), "visibility": "visible"}
+    there = {"name": result["name"], "number": number, "output": view.withheld(check), "visibility": "visible"}
     return [there, result | {"name": f"{result['name']} (result)", "visibility": check.visibility}]
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from autograder.assignment import ASSIGNMENT
-from autograder.lms import Place, _view
-from autograder.report import Report, Verdict
+from autograder.grading.report import Report, Verdict
+from autograder.lms import Place, view
 
 ROOT = Path()  # the current folder
 FAILED = 3
@@ -37,40 +36,40 @@ def graded(report: Report, place: Place) -> str:
 
 
 def refused(line: str, place: Place) -> str:
-    return _alone("failure", "refused", line)
+    return _alone(place, "failure", "refused", line)
 
 
 def failed(reason: str, report: Report | None, place: Place) -> str:
     """Return a JUnit error, distinct from a failure; at the affected check if there is a report."""
-    return graded(report, place) if report else _alone("error", "error", f"The grader itself failed: {reason}")
+    return graded(report, place) if report else _alone(place, "error", "error", f"The grader itself failed: {reason}")
 
 
 def _case(suite: ET.Element, report: Report, check: Verdict) -> None:
     """Add a check. Every reader sees the whole file, so a hidden check is listed without its result."""
     case = ET.SubElement(suite, "testcase")
     case.attrib |= {
-        "classname": f"{ASSIGNMENT.name}.{check.criterion}",
-        "name": _view.safe(f"{check.id}: {check.title}"),
+        "classname": f"{report.assignment}.{check.criterion}",
+        "name": view.safe(f"{check.id}: {check.title}"),
         "time": f"{report.timing.checks.get(check.id, 0.0):.3f}",
     }
-    if check.status == "skipped" or _view.optional(report, check):
+    if check.status == "skipped" or view.optional(report, check):
         ET.SubElement(case, "skipped")
         return
     if check.visibility != "visible" and check.status != "error":
-        ET.SubElement(case, "skipped", message=_view.withheld(check))
+        ET.SubElement(case, "skipped", message=view.withheld(check))
         return
     case.append(_properties({"score": f"{check.score:g}", "max_score": f"{check.max_score:g}"}))
     if check.status != "passed":
         kind = "error" if check.status == "error" else "failure"
-        ET.SubElement(case, kind, message=_view.told(check), type=check.status)
+        ET.SubElement(case, kind, message=view.told(check), type=check.status)
 
 
-def _alone(kind: str, type: str, line: str) -> str:
+def _alone(place: Place, kind: str, type: str, line: str) -> str:
     """Return a document that holds only one error."""
     suites = ET.Element("testsuites")
     suite = _suite(suites, "submission", [])
-    case = ET.SubElement(suite, "testcase", classname=ASSIGNMENT.name, name="submission", time="0.000")
-    ET.SubElement(case, kind, message=_view.safe(line), type=type)
+    case = ET.SubElement(suite, "testcase", classname=place.assignment, name="submission", time="0.000")
+    ET.SubElement(case, kind, message=view.safe(line), type=type)
     _count(suite)
     return _document(suites)
 

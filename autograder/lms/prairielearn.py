@@ -7,9 +7,10 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from autograder.assignment import ASSIGNMENT
-from autograder.lms import Place, _pack, _view
-from autograder.report import Report, Verdict
+from autograder.core.assignment import Assignment
+from autograder.core.zips import Entry
+from autograder.grading.report import Report, Verdict
+from autograder.lms import Place, view
 
 ROOT = Path("/grade")
 FAILED = 0  # any other status would lose the message; `gradable` marks the missing grade
@@ -17,7 +18,7 @@ TIMEOUT = 600  # s, PrairieLearn's maximum; a minute more than the grader's own 
 
 QUESTION = """\
 <pl-question-panel>
-  <p>Submit your <code>gpt.py</code> and <code>paper.py</code> (for the exercises on paper), or your notebook.</p>
+  <p>Submit {files}, or your notebook.</p>
   <pl-file-upload optional-file-patterns="[!_.]*.py,[!_.]*.ipynb"></pl-file-upload>
 </pl-question-panel>
 
@@ -37,14 +38,14 @@ def graded(report: Report, place: Place) -> str:
         gradable=True,
         succeeded=True,
         score=report.score / report.max_score,
-        message=_view.summary(report),
+        message=view.summary(report),
         tests=[_test(report, check) for check in report.checks],
     )
 
 
 def refused(line: str, place: Place) -> str:
     """Return an ungradable result, which uses up no attempt."""
-    return _document(gradable=False, format_errors=[_view.safe(line)], message="Nothing was graded.")
+    return _document(gradable=False, format_errors=[view.safe(line)], message="Nothing was graded.")
 
 
 def failed(reason: str, report: Report | None, place: Place) -> str:
@@ -52,13 +53,13 @@ def failed(reason: str, report: Report | None, place: Place) -> str:
     return _document(gradable=False, message=message, format_errors=[message])
 
 
-def package(secret: bytes, image: str) -> dict[str, _pack.Entry]:
+def package(assignment: Assignment, secret: bytes, image: str) -> dict[str, Entry]:
     """Return a question's folder; the grader itself is in the image."""
     info = {
         # Rebuilding the package must give a course the same question.
-        "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"prairielearn/{ASSIGNMENT.name}/{image}")),
-        "title": "Assemble a GPT",
-        "topic": "Transformers",
+        "uuid": str(uuid.uuid5(uuid.NAMESPACE_URL, f"prairielearn/{assignment.name}/{image}")),
+        "title": assignment.title,
+        "topic": assignment.topic,
         "tags": ["code"],
         "type": "v3",
         "singleVariant": True,
@@ -66,16 +67,17 @@ def package(secret: bytes, image: str) -> dict[str, _pack.Entry]:
         "externalGradingOptions": {
             "enabled": True,
             "image": image,
-            "entrypoint": ["/usr/local/bin/autograder", "lms", "prairielearn"],
+            "entrypoint": ["/usr/local/bin/autograder", "--assignment", assignment.module, "lms", "prairielearn"],
             "timeout": TIMEOUT,
             "enableNetworking": False,
         },
     }
-    folder = f"questions/{ASSIGNMENT.name}"
+    files = " and ".join(f"<code>{name}</code>" for name in assignment.contract.files)
+    folder = f"questions/{assignment.name}"
     return {
-        f"{folder}/info.json": _pack.Entry(f"{json.dumps(info, indent=2)}\n".encode()),
-        f"{folder}/question.html": _pack.Entry(QUESTION.encode()),
-        f"{folder}/tests/secret": _pack.Entry(secret, 0o600),
+        f"{folder}/info.json": Entry(f"{json.dumps(info, indent=2)}\n".encode()),
+        f"{folder}/question.html": Entry(QUESTION.format(files=files).encode()),
+        f"{folder}/tests/secret": Entry(secret, 0o600),
     }
 
 
@@ -85,8 +87,8 @@ def _document(**parts: Any) -> str:
 
 def _test(report: Report, check: Verdict) -> dict[str, Any]:
     """Return a check. PrairieLearn has no release dates, so such a result stays hidden; 0 of 0 points is neutral."""
-    name = _view.named(report, check)
+    name = view.named(report, check)
     if check.visibility != "visible":
-        return {"name": name, "points": 0, "max_points": 0, "message": _view.WITHHELD["hidden"]}
-    most = 0 if _view.optional(report, check) else check.max_score
-    return {"name": name, "points": check.score, "max_points": most, "message": _view.told(check)}
+        return {"name": name, "points": 0, "max_points": 0, "message": view.WITHHELD["hidden"]}
+    most = 0 if view.optional(report, check) else check.max_score
+    return {"name": name, "points": check.score, "max_points": most, "message": view.told(check)}

@@ -13,9 +13,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from autograder.grading.report import CriterionFacts, Report, Verdict, numbers
 from autograder.render import pictures
 from autograder.render.terminal import MARKS, SAYS
-from autograder.report import CriterionFacts, Report, Verdict, numbers
 
 TEMPLATES = Path(__file__).with_name("templates")
 STATUS = SAYS | {"passed": "passed", "partial": "partly correct", "failed": "incorrect"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from autograder.grading.report import Report
 from autograder.render.html import STATUS, plain, sections
-from autograder.report import Report
 
 SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from markupsafe import Markup, escape
 
-from autograder.report import numbers
+from autograder.grading.report import numbers
 
 LEVELS = 8  # shades of a heat map; drawing cells shade by shade keeps it to a few kB
 WIDTH, HEIGHT = 360, 200

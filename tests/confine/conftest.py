@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.student import Student
+from autograder.core.assignment import Contract
+from autograder.sandbox.remote.student_code import Student
 from tests.confine.kit import TRY, Hand, Weaker
 
 
@@ -19,7 +20,7 @@ def hand_in(weaker: Weaker) -> Iterator[Hand]:
 
     def hand_in(text: str = "", without: tuple[str, ...] = ()) -> Student:
         files = {"gpt.py": (TRY + textwrap.dedent(text)).encode()}
-        students.append(Student(weaker(*without), files, []))
+        students.append(Student(weaker(*without), files, Contract(main="gpt")))
         return students[-1]
 
     yield hand_in

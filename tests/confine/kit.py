@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from autograder.sandbox import landlock, seccomp
-from autograder.sandbox.process import Zygote
-from autograder.sandbox.student import Student
+from autograder.sandbox.isolation import landlock, seccomp
+from autograder.sandbox.remote.client import Zygote
+from autograder.sandbox.remote.student_code import Student
 from tests.conftest import ROOT
 
 Weaker = Callable[..., Zygote]
@@ -58,7 +58,7 @@ def prctl(option, value=0):
 
 
 def run(student: Student, name: str, *arguments: Any) -> Any:
-    return student.function(name, *arguments, module="gpt")
+    return student.function(name, *arguments)
 
 
 def attempt(student: Student, code: str) -> str:

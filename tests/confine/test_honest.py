@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.sandbox.errors import Raised
+from autograder.sandbox.remote.errors import Raised
 from tests.confine.kit import Hand, needs_landlock, needs_seccomp, run
 
 HONEST = """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox import confine, landlock, linux
+from autograder.sandbox.isolation import confine, landlock, syscalls
 from tests.confine.kit import LANDLOCK, Hand, Weaker, attempt, in_child, needs_landlock, outcome, run
 from tests.conftest import ROOT
 
@@ -94,7 +94,7 @@ def test_every_version_closes_files_and_leaves_the_scratch_folder(tmp_path: Path
     scratch.mkdir()
 
     def inside() -> list[str]:
-        linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+        syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         landlock.Policy(abi, ((str(Path(os.__file__).parent), landlock.READ),)).apply(str(scratch))
         (scratch / "file").write_text("x")
         (scratch / "file").unlink()
@@ -120,7 +120,7 @@ def test_every_version_closes_files_and_leaves_the_scratch_folder(tmp_path: Path
 def test_the_package_is_hidden_where_it_is_installed_among_libraries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editable: bool
 ) -> None:
-    for name in ("autograder/oracle.py", "reference/gpt.py", "torch/nn.py", "single.py"):
+    for name in ("autograder/assignment/oracle.py", "reference/gpt.py", "torch/nn.py", "single.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x = 1")
     (tmp_path / "link").symlink_to(tmp_path / "autograder")
@@ -132,14 +132,22 @@ def test_the_package_is_hidden_where_it_is_installed_among_libraries(
     assert policy is not None
 
     def inside() -> dict[str, str]:
-        linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+        syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         policy.apply("/nowhere")
-        names = ("autograder/oracle.py", "link/oracle.py", "self/autograder/oracle.py", "torch/nn.py", "single.py")
+        names = (
+            "autograder/assignment/oracle.py",
+            "link/oracle.py",
+            "self/autograder/assignment/oracle.py",
+            "torch/nn.py",
+            "single.py",
+        )
         return {name: outcome(open, tmp_path / name) for name in names}
 
     hidden = "EACCES" if editable else "done"
     assert in_child(inside) == {
-        **dict.fromkeys(("autograder/oracle.py", "link/oracle.py", "self/autograder/oracle.py"), "EACCES"),
+        **dict.fromkeys(
+            ("autograder/assignment/oracle.py", "link/oracle.py", "self/autograder/assignment/oracle.py"), "EACCES"
+        ),
         "torch/nn.py": hidden,
         "single.py": hidden,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.sandbox import confine
+from autograder.sandbox.isolation import confine
 from tests.confine.kit import Hand, Weaker, attempt, process_of, run, status
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox import uids
+from autograder.sandbox.isolation import users
 from tests.confine.kit import IS_ROOT, TRY, Hand, Weaker, attempt, ended, needs_root, needs_seccomp, numbers, run
 from tests.conftest import ROOT
 
@@ -63,29 +63,29 @@ def test_chains_of_processes_cannot_outrun_the_sweep(hand_in: Hand) -> None:
     if "uid" not in student.held:
         pytest.skip("other users cannot read the libraries of this Python")
     uid = run(student, "chains")
-    assert uids.in_use(uid)
+    assert users.in_use(uid)
     student.close()
     until = time.monotonic() + 5
-    while uids.in_use(uid):  # what has been killed takes a moment to be gone
+    while users.in_use(uid):  # what has been killed takes a moment to be gone
         assert time.monotonic() < until
 
 
 @needs_root
 def test_who_is_someone_else_is_neither_taken_nor_ended() -> None:
-    uid = uids.Pool().take()  # free again at once
+    uid = users.Pool().take()  # free again at once
     assert uid is not None
     own = subprocess.Popen(["sleep", "600"], user=uid, group=uid, extra_groups=[])
     try:
         child = os.fork()  # whose child the other one is not
         if child == 0:
             try:
-                uids.kill_all(uid)
+                users.kill_all(uid)
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
         assert own.poll() is None
-        assert uids.Pool().take() != uid
-        uids.kill_all(uid)
+        assert users.Pool().take() != uid
+        users.kill_all(uid)
         assert own.wait(5) == -signal.SIGKILL
     finally:
         own.kill()
@@ -95,12 +95,14 @@ def test_who_is_someone_else_is_neither_taken_nor_ended() -> None:
 GRADER = """
 import os, signal, sys
 sys.path.insert(0, ROOT)
-from autograder.sandbox.process import Zygote
-from autograder.sandbox.student import Student
+from autograder.assignment import ASSIGNMENT
+from autograder.core.assignment import Contract
+from autograder.sandbox.remote.client import Zygote
+from autograder.sandbox.remote.student_code import Student
 with Zygote(without=WITHOUT) as zygote:
-    student = Student(zygote, {"gpt.py": SOURCE}, [])
-    oracle = zygote.fork("oracle")
-    started = student.function(FUNCTION, module="gpt")
+    student = Student(zygote, {"gpt.py": SOURCE}, Contract(main="gpt"))
+    oracle = zygote.oracle(ASSIGNMENT.oracle, str(ASSIGNMENT.root))
+    started = student.function(FUNCTION)
     print(zygote.folder, zygote.pid, oracle.pid, student._process.pid, started, flush=True)
     signal.pause()
 """

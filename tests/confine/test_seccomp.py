@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox import confine, seccomp
-from autograder.sandbox.errors import Crashed
+from autograder.sandbox.isolation import confine, seccomp
+from autograder.sandbox.remote.errors import Crashed
 from tests.confine.kit import LANDLOCK, Hand, attempt, needs_seccomp, numbers, run
 
 ONLY_SECCOMP = ("landlock", "uid")

@@ -19,8 +19,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder import lms, rubric
-from autograder.lms import _pack
+from autograder import lms
+from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric
+from autograder.lms.package import new_secret, zipped
 from tests.validators import gradescope as gradescope_validator
 from tests.validators import prairielearn as prairielearn_validator
 
@@ -188,7 +190,7 @@ class PrairieLearn:
             raise AssertionError(problems)
         data = json.loads(text)
         points = [test["points"] for test in data.get("tests", [])]
-        score = data["score"] * rubric.load().total if data.get("gradable", True) else float("nan")
+        score = data["score"] * rubric.load(ASSIGNMENT).total if data.get("gradable", True) else float("nan")
         took = time.perf_counter() - started
         return Outcome(score, points, text, done.stdout + done.stderr, done.returncode, took)
 
@@ -199,7 +201,7 @@ class PrairieLearn:
 def package(platform: str, **options: str) -> bytes:
     """The zip file for an instructor, with a new secret."""
     module = lms.get(platform)
-    return _pack.zipped(module.package(_pack.new_secret(), options.get("image", "")))  # type: ignore[attr-defined]
+    return zipped(module.package(new_secret(), options.get("image", "")))  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder import rubric
+from autograder.assignment import ASSIGNMENT
+from autograder.grading import rubric
 from tests import bank_file
 from tests.docker import channels, parity
 from tests.docker.channels import BASE, ROOT, Gradescope, Outcome, PrairieLearn, docker
 
-ROWS = rubric.load()
+ROWS = rubric.load(ASSIGNMENT)
 LOOP = """
 class MLP:
     def __init__(self, d):

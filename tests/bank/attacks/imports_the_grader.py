@@ -20,13 +20,13 @@ while frame is not None:
 print(len(folders), "folders")
 for folder in folders:
     sys.path.insert(0, folder)
-    for name in ("autograder.oracle.gpt", "autograder.checks.model", "reference.gpt"):
+    for name in ("autograder.assignment.oracle.model", "autograder.assignment.checks.model", "reference.gpt"):
         try:
             importlib.import_module(name)
             print("GAINED", name)
         except Exception as error:
             print(type(error).__name__)
-    for name in ("autograder/oracle/mistakes/row.py", "autograder/rubric.toml", "reference/gpt.py", "tests/bank_file.py"):
+    for name in ("autograder/assignment/mistakes/row.py", "autograder/assignment/rubric.toml", "reference/gpt.py", "tests/bank_file.py"):
         try:
             with open(os.path.join(folder, name)) as file:
                 print("GAINED", name, len(file.read()))

@@ -9,7 +9,7 @@
 import gc
 import sys
 
-GRADER = ("autograder.oracle", "autograder.checks", "autograder.suite", "autograder.outcome", "autograder.rubric", "reference")
+GRADER = ("autograder.assignment.oracle", "autograder.assignment.checks", "autograder.grading.suite", "autograder.grading.verdict", "autograder.grading.rubric", "reference")
 
 
 def search(where):

@@ -1,0 +1,304 @@
+"""MultiHeadAttention alone: its output for given weights, the number of heads, what each position attends to."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import re
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.assignment import mistakes
+from autograder.assignment.measure import comparison, outputs
+from autograder.assignment.mistakes import Mistake
+from autograder.assignment.oracle import layout
+from autograder.assignment.oracle.client import Oracle
+from autograder.grading import exceptions
+from autograder.grading.verdict import Failed, Notes
+from autograder.sandbox.remote.errors import Raised, StudentError
+from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.student_code import Student
+
+pytestmark = pytest.mark.needs("MultiHeadAttention")
+
+D, H, T_MAX = 20, 4, outputs.T_MAX
+MORE = 5  # heads, each of width 4
+WIDTH = D // H
+# Parameters besides the projection, for heads that fit no known layout.
+FEW = {0: "heads_not_registered", 3 * WIDTH**2: "heads_small", 3 * H * WIDTH**2: "heads_small"}
+GENTLE = 0.2  # inputs this small don't saturate the softmax
+BIG = 8  # inputs this large give scores that a fill of -20 doesn't mask
+SMALL = 1e-5  # of the largest output: float32 rounding
+ALIKE = 1e-3  # difference between nearly equal positions: equal ones would give the check away
+SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "heads_full_size")
+
+
+@pytest.fixture(scope="module")
+def judged(
+    student: Student, oracle: Oracle, shapes: list[tuple[int, int]], shared_rng: np.random.Generator
+) -> comparison.Judged:
+    """Compare with the oracle at H heads; T=1 counts first, since queries and keys don't matter there."""
+    return judge(student, oracle, H, shapes, shared_rng)
+
+
+def test_shape(student: Student, shapes: list[tuple[int, int]], rng: np.random.Generator) -> None:
+    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
+    for batch, length in (*shapes, (1, 1), (3, T_MAX)):
+        x = rng.standard_normal((batch, length, D)).astype(np.float32)
+        try:
+            output(module(x), x)
+        except Raised as error:
+            if cause := misfit(error, module, batch, length, rng):
+                raise Failed(exceptions.place(error), causes=[cause]) from None
+            raise
+
+
+@pytest.mark.charges
+def test_formula(
+    judged: comparison.Judged, charged: set[str], layouts: dict[str, comparison.Judged], notes: Notes
+) -> None:
+    charged.update(judged.names)
+    layouts["attention"] = judged
+    charged.update({"dropout_in_eval"} if judged.noise else ())
+    if judged.match is None and (name := FEW.get(judged.module.numel - D * D - D)):
+        raise Failed(comparison.differs(judged, "MultiHeadAttention"), causes=[mistakes.named(name)])
+    comparison.decide(judged, "MultiHeadAttention", notes, SEPARATE)
+
+
+@pytest.mark.charges
+def test_heads(
+    student: Student,
+    oracle: Oracle,
+    judged: comparison.Judged,
+    layouts: dict[str, comparison.Judged],
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    if judged.match is None:
+        raise Failed(
+            f"The {H} heads can't be told apart while the output matches no known attention; fix the formula check "
+            f"first."
+        )
+    wrong = [row for row in map(mistakes.named, judged.match.mistakes) if row.name in SEPARATE]
+    if wrong:
+        raise Failed(comparison.differs(judged, "MultiHeadAttention"), causes=wrong)
+    for heads in (1, MORE):
+        other = judge(student, oracle, heads, shapes, rng, expected=judged.names)
+        extra = set(other.match.mistakes) - set(judged.match.mistakes) if other.match else {"heads_wrong_number"}
+        found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
+        if found:
+            layouts.pop("attention", None)  # for another H it computes something else
+            raise Failed(
+                f"For H={heads} the output doesn't match the formula with d_head={D // heads}.",
+                causes=found[:1],
+            )
+    notes.say(f"1, {H} and {MORE} heads work, each head with its own weights.")
+
+
+def test_simplex(
+    student: Student,
+    judged: comparison.Judged,
+    charged: set[str],
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    steps = {row.step for row in map(mistakes.named, judged.match.mistakes)} if judged.match else {"softmax"}
+    if steps & {"merge", "split"} and not steps & {"mask", "softmax"}:
+        notes.say("The attention weights sum to 1, as the comparison with the formula shows.")
+        return
+    B, T = shapes[0]
+    weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
+    module, replica = build_twice(student)
+    # If the weights sum to 1, an average of nearly equal vectors is nearly the same vector.
+    x = nearly_alike(rng, B, T, D).astype(np.float32)
+    alone = outputs.under(replica, weights, x[:, :1])
+    module.push(weights)
+    gap = np.abs(outputs.tensor(module(x), x.shape) - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
+    if not gap.max() <= 10 * ALIKE:
+        row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
+        causes = comparison.known(charged, comparison.NO_AVERAGE)
+        raise Failed(
+            f"With nearly the same vector at all {T} positions, the output at position {position} differs from a "
+            f"single position's by {gap[row, position]:.2g}; with attention weights that sum to 1 it wouldn't.",
+            "" if causes else "Is the softmax over the key axis (dim=-1), and is its output used unchanged?",
+            causes,
+        )
+    matrix = read_out(student, judged)
+    if matrix is not None:
+        notes.show(attention=[[round(float(w), 4) for w in row] for row in matrix])
+    notes.say("The attention weights of each position sum to 1.")
+
+
+def test_causal(
+    student: Student,
+    judged: comparison.Judged,
+    charged: set[str],
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    T = shapes[1][1]
+    weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
+    module, replica = build_twice(student)
+    # Row s - 1 changes from position s on, and the last row at position 0 alone.
+    x = rng.standard_normal((T, T, D)).astype(np.float32)
+    changed = x.copy()
+    for start in range(1, T):
+        changed[start - 1, start:] = rng.standard_normal((T - start, D))
+    changed[-1, 0] = rng.standard_normal(D)
+    replica.push(weights)
+    module.push(weights)
+    before, large = (row_by_row(replica, size * x) for size in (GENTLE, BIG))
+    after, large_after = (row_by_row(module, size * changed) for size in (GENTLE, BIG))
+    moved, leaks = np.abs(after - before).max(-1), np.abs(large_after - large).max(-1)
+    scale = max(1.0, float(np.abs(before).max()))
+    causes = comparison.known(charged, comparison.LEAK)
+    for start in range(1, T):
+        early, late = moved[start - 1, :start], moved[start - 1, start:]
+        if not early.max() <= SMALL * scale:
+            raise Failed(
+                f"Changing x from position {start} on moved the output at position {int(early.argmax())} by "
+                f"{early.max():.2g}; it must not move.",
+                "" if causes else "Are the attention scores of later positions set to -inf before the softmax?",
+                causes,
+            )
+        leak = leaks[start - 1, :start].max()
+        if not leak <= SMALL * BIG * scale:
+            raise Failed(
+                f"For inputs {BIG} times as large, changing x from position {start} on moved an earlier output by "
+                f"{leak:.2g}; it must not move.",
+                causes=causes or [mistakes.named("mask_weak")],
+            )
+        if not late.min() > SMALL * scale:
+            raise Failed(
+                f"Changing x from position {start} on left the output at position {start + int(late.argmin())} "
+                f"unchanged.",
+                "Does each position attend to itself?",
+            )
+    blind = comparison.known(charged, comparison.BLIND)
+    if not moved[-1].min() > SMALL * scale:
+        raise Failed(
+            f"Changing x at position 0 left the output at position {int(moved[-1].argmin())} unchanged.",
+            "" if blind else "Each position must attend to all positions up to its own.",
+            blind,
+        )
+    notes.say("Each position attends to itself and all earlier positions, and to no later one.")
+
+
+# --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def judge(
+    student: Student,
+    oracle: Oracle,
+    heads: int,
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+    d: int = D,
+    expected: Collection[str] | None = None,
+) -> comparison.Judged:
+    """Compare the class with the oracle for that number of heads."""
+    sizes = {"d": d, "H": heads, "T_max": T_MAX}
+    inputs = [rng.standard_normal((*shape, d)) for shape in shapes]
+    inputs += [nearly_alike(rng, *shapes[1], d), rng.standard_normal((1, 1, d))]
+    return comparison.against_oracle(
+        oracle,
+        "attention",
+        lambda double: student.build("MultiHeadAttention", sizes, double=double),
+        inputs,
+        output,
+        {"d": d, "H": heads},
+        rng,
+        expected=expected,
+    )
+
+
+def build_twice(student: Student) -> tuple[Module, Module]:
+    """Build the class here and in the replica, so that neither side can remember the other's calls."""
+    sizes = {"d": D, "H": H, "T_max": T_MAX}
+    return student.build("MultiHeadAttention", sizes), student.witness.build("MultiHeadAttention", sizes)
+
+
+def nearly_alike(rng: np.random.Generator, B: int, T: int, d: int) -> np.ndarray:
+    """Return (B, T, d) with nearly equal vectors at all positions of a row."""
+    return rng.standard_normal((B, 1, d)) + ALIKE * rng.standard_normal((B, T, d))
+
+
+def row_by_row(module: Module, x: np.ndarray) -> np.ndarray:
+    """Return the output (B, T, D) for each row alone, from one batch if that makes no difference."""
+    with contextlib.suppress(Failed, StudentError):
+        one = slice(len(x) // 2, len(x) // 2 + 1)  # with rows before and after it
+        together, alone = output(module(x), x), output(module(x[one]), x[one])
+        if np.allclose(together[one], alone, rtol=0, atol=SMALL * np.abs(alone).max()):
+            return together
+    return np.concatenate([output(module(row[None]), row[None]) for row in x])
+
+
+def misfit(error: Raised, module: Module, B: int, T: int, rng: np.random.Generator) -> Mistake | None:
+    """Name the mistake that the sizes in an exception at (B, T, D) reveal."""
+    text = error.remote.text
+    if met := re.search(r"mat1 and mat2 .* \((\d+)x(\d+) and (\d+)x\d+\)", text):
+        rows, given, taken = map(int, met.groups())
+        if (given, taken) == (H * D, D) and module.numel > 4 * D * D + D:
+            return mistakes.named("heads_full_size")
+        if (rows, given) == (B * T * H, WIDTH):
+            return mistakes.named("heads_side_by_side_in_time")
+    met = re.search(r"size of tensor a \((\d+)\) must match .* b \((\d+)\)", text)
+    if met and T < T_MAX and set(map(int, met.groups())) == {T_MAX, T}:
+        with contextlib.suppress(StudentError, Failed):
+            full = rng.standard_normal((B, T_MAX, D)).astype(np.float32)
+            output(module(full), full)
+            return mistakes.named("mask_not_cut")
+    return None
+
+
+def output(out: Any, x: np.ndarray) -> np.ndarray:
+    """Validate the output for ``x`` with ``ladder.tensor``; the positions of NaNs name a mistake of the mask."""
+    if isinstance(out, np.ndarray) and out.shape == x.shape and out.dtype.kind == "f" and not np.isfinite(out).all():
+        T = x.shape[1]
+        bad = tuple(int(t) for t in np.flatnonzero(~np.isfinite(out).all((0, 2))))
+        left_empty = {  # positions whose keys are all masked
+            (0,): "mask_strict",
+            (T - 1,): "mask_inverted",
+            tuple(range(T - 1)): "softmax_of_empty_columns",
+            tuple(range(T)): "mask_all_nan",
+        }
+        if T > 1 and bad in left_empty:
+            which = "every position" if len(bad) == T else f"position {', '.join(map(str, bad))}"
+            cause = mistakes.named(left_empty[bad])
+            raise Failed(f"For T={T} the output at {which} is not finite.", causes=[cause])
+    return outputs.tensor(out, x.shape)
+
+
+def read_out(student: Student, judged: comparison.Judged) -> np.ndarray | None:
+    """Return the first head's attention weights (T, T), read from the output; None if the layout is unknown.
+
+    Values and projection are set so that the output *is* the matrix: position s has a 1 in feature s, the first head's
+    values copy the features, and the projection copies the values.
+    """
+    match = judged.match
+    if match is None or match.count != H or {"heads_full_size", "value_is_key", "value_is_query"} & judged.names:
+        return None
+    own = [p for p in judged.module.parameters if p.name in judged.weights]
+    shapes = [(p.name, p.shape) for p in own]
+    reading = next(itertools.islice(layout.readings("attention", shapes, {"d": D, "H": H}), match.reading, None))
+    flat = np.concatenate([*(judged.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
+    length = D // H  # positions that fit into one head
+    for role in {"v", "o"} & reading.keys():  # the input itself may serve as values
+        flat[reading[role]] = 0.0
+        flat[[reading[role][0, i, i] for i in range(length)]] = 1.0
+    for name in ("v.bias", "o.bias"):
+        if name in reading:
+            flat[reading[name]] = 0.0
+    # A new module: state left by earlier calls is judged elsewhere.
+    module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
+    places = layout.positions(shapes)
+    module.push({name: flat[place].astype(np.float32) for name, place in places})
+    x = np.random.default_rng(0).standard_normal((1, length, D)).astype(np.float32)
+    x[0, :, :length] = np.eye(length)
+    return outputs.tensor(module(x), x.shape)[0, :, :length]

@@ -1,0 +1,174 @@
+"""Block alone, with stubs (known linear maps) in place of its attention and its MLP."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.assignment import mistakes
+from autograder.assignment.measure import comparison, outputs
+from autograder.assignment.oracle.client import Oracle
+from autograder.grading.verdict import Failed, Notes
+from autograder.sandbox.remote.student_code import Student
+
+pytestmark = pytest.mark.needs("Block")
+
+D, H = 24, 3
+SIZES = {"d": D, "H": H, "T_max": outputs.T_MAX}
+TRIAL = np.ones((1, 2, D), np.float32)
+QUIET = 1e-3  # size of nearly zero sublayers: exact zeros would give the check away
+
+
+@pytest.mark.charges
+def test_composition(
+    student: Student,
+    oracle: Oracle,
+    charged: set[str],
+    layouts: dict[str, comparison.Judged],
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    probes = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
+    probed = comparison.around_probes(student, "Block", SIZES, probes, TRIAL)
+    if not probed.used:
+        student.release()  # the stubs
+        try:
+            _by_values(student, oracle, *shapes[0], rng)
+        except Failed:
+            probed = comparison.around_probes(student, "Block", SIZES, probes, TRIAL)
+            judged = _judge(oracle, probes, probed, shapes, rng)  # a sublayer may exist without being called
+            if judged.match is None:
+                raise
+        else:
+            notes.say("This block has no separate attention and MLP modules; its output is correct.")
+            return
+    else:
+        judged = _judge(oracle, probes, probed, shapes, rng)
+    charged.update(judged.names)
+    if probed.used:
+        layouts["block"] = judged
+    comparison.decide(judged, "the block", notes)
+
+
+def test_identity(
+    student: Student,
+    oracle: Oracle,
+    charged: set[str],
+    layouts: dict[str, comparison.Judged],
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    B, T = shapes[0]
+    x = rng.standard_normal((B, T, D)).astype(np.float32)
+    at_work = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
+    module, _ = comparison.with_stand_ins(student, "Block", SIZES, at_work, TRIAL)
+    if not np.abs(outputs.tensor(module(x), x.shape) - x).max() > 1e-3:
+        raise Failed("The block returns x unchanged even if its attention and MLP return nonzero outputs.")
+    quiet = {name: QUIET * rng.standard_normal((D, D)) / np.sqrt(D) for name in at_work}
+    module, used = comparison.with_stand_ins(student, "Block", SIZES, quiet, TRIAL)
+    # All other weights are small too, so sublayers that are not separate modules are nearly zero as well.
+    weights = comparison.own_weights(module, rng)
+    module.push({name: (QUIET * value).astype(np.float32) for name, value in weights.items()})
+    out = outputs.tensor(module(x), x.shape)
+    gap = float(np.abs(out - x).max())
+    causes = comparison.known(charged, comparison.DISTURBS)
+    if not gap <= 20 * QUIET:
+        raise Failed(
+            f"With an attention and an MLP that return almost zero, the block changes x by up to {gap:.2g}; it should "
+            f"be almost the identity.",
+            "" if causes else "Is each sublayer's output added to x, and only its input normalised?",
+            causes,
+        )
+    if used and "block" in layouts:
+        probed = comparison.around_probes(student, "Block", SIZES, quiet, TRIAL)
+        # Mistakes in the residual path show however small the sublayers' outputs are.
+        now, otherwise = _judge(oracle, quiet, probed, shapes, rng), layouts["block"]
+        if otherwise.match and (not now.match or (now.names ^ otherwise.names) & comparison.DISTURBS):
+            raise Failed(
+                f"With sublayer outputs scaled by {QUIET:g}, the block computes something else.",
+                "" if causes else "Does forward depend on the size of the sublayers' outputs?",
+                causes,
+            )
+    notes.say("The block is the identity when both sublayers return zero.")
+
+
+def _judge(
+    oracle: Oracle,
+    probes: dict[str, np.ndarray],
+    probed: comparison.Probed,
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+) -> comparison.Judged:
+    """Compare the block with the oracle, with stubs in place of its attention and its MLP."""
+    return comparison.against_oracle(
+        oracle,
+        "block",
+        probed.build,
+        [rng.standard_normal((*shape, D)) for shape in shapes],
+        lambda out, x: outputs.tensor(out, x.shape),
+        {"d": D},
+        rng,
+        {"attention": probes["MultiHeadAttention"], "mlp": probes["MLP"]},
+    )
+
+
+def _by_values(student: Student, oracle: Oracle, B: int, T: int, rng: np.random.Generator) -> None:
+    """Compare a block in which no sublayer can be replaced; raise Failed if it differs from the formula.
+
+    The matrices of one sublayer are zero while the other is compared with the oracle. All gains and biases are one, so
+    it does not matter which is which. Known mistakes inside a sublayer are not held against the block.
+    """
+    module = student.build("Block", SIZES)
+    outputs.affordable(module)
+    matrices = {p.name: p for p in module.parameters if p.is_matrix}
+    wide = {name for name, p in matrices.items() if 4 * D in p.shape}
+    weights = {p.name: np.ones(p.shape, np.float32) for p in module.parameters}
+    weights |= {name: rng.standard_normal(p.shape, np.float32) / np.float32(np.sqrt(D)) for name, p in matrices.items()}
+
+    def with_only(names: set[str], x: np.ndarray) -> np.ndarray:
+        module.push({name: w if name in names or name not in matrices else 0 * w for name, w in weights.items()})
+        return outputs.tensor(module(x), x.shape).astype(np.float32)
+
+    def flat(names: set[str]) -> bool:
+        """Return whether all positions are equal: then x itself does not reach the output."""
+        out = with_only(names, x)
+        return bool(np.abs(out - out[:1, :1]).max() <= comparison.ROUNDED)
+
+    x = rng.standard_normal((B, T, D)).astype(np.float32)
+    sublayers = (("attention", set(matrices) - wide, {"bias": D}), ("mlp", wide, {"up": 4 * D, "down": D}))
+    for component, names, biases in sublayers:
+        # The zeroed sublayer still adds its bias of ones.
+        cases = [(_normed(given) + 1, with_only(names, given) - given - 1) for given in (x[:, :1], x)]
+        own = {name: weights[name] for name in names} | {f"{n}.bias": np.ones(k, "f4") for n, k in biases.items()}
+        found = oracle.identify(component, own, cases, {"d": D, "H": H}, {}, comparison.ROUNDED)
+        if not found.matches:
+            gap = "" if found.gap is None else f"; it is off by up to {comparison.percent(found.gap)}"
+            silent = 1 if component == "attention" else 0
+            alone = [(_normed(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
+            which = "block_no_residual" if flat(set(matrices) - wide) and flat(wide) else ""
+            if oracle.identify(component, own, alone, {"d": D, "H": H}, {}, comparison.ROUNDED).matches:
+                which = f"block_no_{'first' if silent else 'second'}_residual"
+            causes = [mistakes.named(which)] if which else []
+            raise Failed(
+                f"With only the {component} active, the block doesn't add to x what the formula gives{gap}.",
+                "" if causes else "Does it take the normalised stream as input, and add to the stream itself?",
+                causes,
+            )
+    between = with_only(set(matrices) - wide, x) - 1
+    gap = np.abs(with_only(set(matrices), x) - (with_only(wide, between) - 1)).max()
+    if not gap <= comparison.ROUNDED * max(1.0, float(np.abs(between).max())):
+        # Each zeroed sublayer still adds its bias of ones.
+        beside = with_only(set(matrices) - wide, x) + with_only(wide, x) - x - 2 - with_only(set(matrices), x)
+        causes = [mistakes.named("block_parallel")] if np.abs(beside).max() <= 10 * comparison.ROUNDED else []
+        raise Failed(
+            f"The block's output differs by {gap:.2g} from its attention followed by its MLP.",
+            "" if causes else "Does the MLP take the stream after the attention has been added?",
+            causes,
+        )
+
+
+def _normed(x: np.ndarray) -> np.ndarray:
+    centred = x - x.mean(-1, keepdims=True)
+    return np.asarray(centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5), np.float32)

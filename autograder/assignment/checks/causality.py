@@ -1,0 +1,347 @@
+"""The dependence of each logit: on nothing later, on everything earlier, and on no other row of the batch.
+
+The two sides of a comparison run in different processes, so that neither can remember the other's calls, and with
+weights set by the grader: at their initial values some leaks are too small to see. If a mistake in a class has been
+named, the oracle's output with that mistake counts too, since two processes of one student may find a way to talk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from autograder.assignment.measure import comparison, outputs, whole_model
+from autograder.assignment.measure.whole_model import Forward, Whole
+from autograder.assignment.sizes import Dims, Sizes
+from autograder.grading.verdict import Failed, Notes
+from autograder.sandbox.remote.errors import Raised, StudentError
+from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.student_code import Student
+
+pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
+
+TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
+ROUNDED = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order
+ALIKE = 1e-3  # by how much positions differ that should be alike: code could recognise equal ones
+CONSTANT = 3e-2  # of the largest logit: what that comes to through all blocks
+KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays, with changed rows before and after it
+GENTLE = 0.2
+MOVED = 1e-5  # of the largest logit; the least that an earlier token must move a logit
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Logits (B, T, V) of the same rows before and after a change, and the position each change starts at.
+
+    ``rows_mix`` is how far the logits of a row move when all other rows change; 0 within rounding.
+    """
+
+    before: np.ndarray
+    after: np.ndarray
+    starts: tuple[int, ...]
+    rows_mix: float = 0.0
+    tolerance: float = 0.0
+
+    def moved(self, row: int) -> np.ndarray:
+        """Return (T,): how far each position's logits moved, relative to the largest logit; 0 within rounding."""
+        moved = np.abs(self.after[row] - self.before[row]).max(-1) / scale(self.before)
+        return np.where(moved <= self.tolerance, 0, moved)
+
+
+@pytest.fixture(scope="module")
+def tokens(sizes: Sizes, shared_rng: np.random.Generator) -> np.ndarray:
+    n = sizes.course
+    return shared_rng.integers(0, n.V, (len(CHANGED) + 1, n.T_max))
+
+
+@pytest.fixture(scope="module")
+def model(student: Student, sizes: Sizes) -> Module:
+    return student.shared("GPT", sizes.course.arguments())
+
+
+@pytest.fixture(scope="module")
+def weights(model: Module, shared_rng: np.random.Generator) -> dict[str, np.ndarray]:
+    return outputs.random_weights(model, shared_rng)
+
+
+@pytest.fixture(scope="module")
+def starts(sizes: Sizes) -> tuple[int, ...]:
+    """Return where each row in CHANGED gets a new suffix, from early to late; the last gets a new first token."""
+    T = sizes.course.T_max
+    return (1, T // 3, 2 * T // 3, T - 1, 0)
+
+
+@pytest.fixture(scope="module")
+def pushed(model: Module, weights: dict[str, np.ndarray]) -> Module:
+    """Push ``weights`` into the model, which has not seen ``tokens``: one side of the comparisons."""
+    model.push(weights)
+    return model
+
+
+@pytest.fixture(scope="module")
+def measured(
+    student: Student,
+    sizes: Sizes,
+    whole: Whole,
+    weights: dict[str, np.ndarray],
+    pushed: Module,
+    tokens: np.ndarray,
+    starts: tuple[int, ...],
+    shared_rng: np.random.Generator,
+) -> Sides:
+    """Measure the student's model.
+
+    The other side comes from the oracle if they agree up to rounding, else from a replica that sees only ``tokens``.
+    """
+    n = sizes.course
+    if not whole.mistakes and (known := whole.forward(pushed, n, pushed.pull() | weights, shared_rng)):
+        sides = compare_sides(known, logits_of(pushed, n), tokens, starts, n.V, ROUNDED)
+        if not sides.rows_mix and not any(sides.moved(row)[:start].any() for row, start in enumerate(starts[:4])):
+            return sides
+    witness = student.witness.shared("GPT", n.arguments())
+    witness.push(weights)
+    # A model whose first call differs from later ones gives different logits on the two sides.
+    pushed(changed_from(tokens[CHANGED], starts, n.V)[:1])
+    return compare_sides(logits_of(witness, n), logits_of(pushed, n), tokens, starts, n.V)
+
+
+@pytest.fixture(scope="module")
+def composed(
+    whole: Whole,
+    model: Module,
+    sizes: Sizes,
+    weights: dict[str, np.ndarray],
+    tokens: np.ndarray,
+    starts: tuple[int, ...],
+    shared_rng: np.random.Generator,
+) -> Sides | None:
+    """Measure the oracle's composition of the classes with their mistakes; None if there are none or it is unknown."""
+    if not whole.mistakes:
+        return None
+    model.push(weights)
+    forward = whole.forward(model, sizes.course, model.pull() | weights, shared_rng)
+    return forward and compare_sides(forward, forward, tokens, starts, sizes.course.V)
+
+
+def test_full_model(
+    measured: Sides,
+    composed: Sides | None,
+    pushed: Module,
+    sizes: Sizes,
+    tokens: np.ndarray,
+    charged: set[str],
+    notes: Notes,
+) -> None:
+    try:
+        matrix = influence(pushed, tokens[0, : sizes.course.T_max // 4], sizes.course.V)
+    except (Failed, StudentError):
+        matrix = np.zeros((1, 1))  # only a picture
+    starts = measured.starts[:4]
+    notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=starts)
+    for sides in filter(None, (measured, composed)):
+        leaks = [(float(sides.moved(row)[:start].max()), row, start) for row, start in enumerate(starts)]
+        worst, row, start = max(leaks)
+        if not worst <= TOLERANCE:
+            earliest = int(np.argmax(sides.moved(row) > TOLERANCE))
+            causes = comparison.known(charged, comparison.LEAK)
+            raise Failed(
+                f"Changing the tokens from position {start} on moved the logits at position {earliest} by "
+                f"{worst * scale(sides.before):.2g}; no logits before position {start} may move.",
+                "" if causes else _likely(matrix, sides.moved(row), start),
+                causes,
+            )
+    notes.say(f"Changing the suffix from position {', '.join(map(str, starts))} on moved no earlier logit.")
+
+
+def test_past(
+    student: Student,
+    measured: Sides,
+    whole: Whole,
+    sizes: Sizes,
+    weights: dict[str, np.ndarray],
+    tokens: np.ndarray,
+    charged: set[str],
+    notes: Notes,
+) -> None:
+    sides = measured
+    if any(~(sides.moved(row)[start:] > MOVED).all() for row, start in enumerate(sides.starts)):
+        small = {name: value * np.float32(GENTLE) if value.ndim > 1 else value for name, value in weights.items()}
+        sides = gently(student, sizes.course, small, tokens[CHANGED], sides.starts)
+    causes = comparison.known(charged, comparison.BLIND)
+    for row, start in enumerate(sides.starts[:4]):
+        still = np.flatnonzero(~(sides.moved(row)[start:] > 0)) + start
+        if still.size:
+            raise Failed(
+                f"Changing all tokens from position {start} on left the logits at position {still[0]} unchanged.",
+                "" if causes else "Is idx embedded, and does each block add to its input rather than replace it?",
+                causes,
+            )
+    moved = sides.moved(4)
+    blind = np.flatnonzero(~(moved > 0))
+    if blind.size:
+        raise Failed(
+            f"Changing the first token left the logits at position {blind[-1]} unchanged.",
+            ""
+            if causes
+            else "Each position should attend to all earlier ones: is the mask inverted, or a residual missing?",
+            causes,
+        )
+    if whole.without_blocks:
+        raise Failed(
+            f"{whole.unused} All blocks are among these, so later positions depend on the past without attention.",
+            whole_model.UNUSED,
+        )
+    notes.show(reach=float(f"{moved[-1]:.2g}"))
+    notes.say(f"The first token affects the logits at all {sizes.course.T_max} positions.")
+
+
+def test_batch_rows(measured: Sides, composed: Sides | None, charged: set[str]) -> None:
+    for sides in filter(None, (measured, composed)):
+        if sides.rows_mix:
+            causes = comparison.known(charged, comparison.ROWS_MIX)
+            raise Failed(
+                f"Changing all other rows of the batch moved the logits of the unchanged row by {sides.rows_mix:.2g}; "
+                f"they must not move.",
+                "" if causes else "Is there a softmax, mean or reshape over the batch axis (dim=0)?",
+                causes,
+            )
+
+
+def test_simplex(student: Student, sizes: Sizes, charged: set[str], rng: np.random.Generator, notes: Notes) -> None:
+    n = replace(sizes.small, T_max=14)  # no other matrix has a size near T_max
+    row = np.full((1, n.T_max), rng.integers(n.V))
+    # A norm over positions would blow up what they differ by; it is deducted in its own check.
+    alike = 0.0 if charged & {"norm_over_time", "norm_over_both"} else ALIKE
+    try:
+        # In float64, since a norm along a constant axis amplifies rounding.
+        repeated, alone = constant(student, n, row, rng, alike, double=True)
+    except Raised:
+        repeated, alone = constant(student, n, row, rng, alike, double=False)
+    gap = np.abs(repeated - alone).max(-1) / scale(alone)
+    if not gap.max() <= CONSTANT:
+        causes = comparison.known(charged, comparison.NO_AVERAGE)
+        raise Failed(
+            f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
+            f"{int(gap.argmax())} differ from a single token's by {gap.max() * scale(alone):.2g}.",
+            "" if causes else "Do the attention weights of each position sum to 1, in every head?",
+            causes,
+        )
+    notes.say("A constant input gives the same logits at all positions.")
+
+
+def gently(
+    student: Student, n: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray, starts: tuple[int, ...]
+) -> Sides:
+    """Measure again with smaller matrices, for models in which large ones saturate a softmax.
+
+    The rows change one at a time, so that no other row can move the logits.
+    """
+    witness, model = (side.shared("GPT", n.arguments()) for side in (student.witness, student))
+    for side in (witness, model):
+        side.push(weights)
+    shape = (*tokens.shape, n.V)
+    before = outputs.logits(witness(tokens), shape)
+    after = before.copy()
+    other_rows = changed_from(tokens, starts, n.V)
+    for row in range(len(tokens)):
+        changed = tokens.copy()
+        changed[row] = other_rows[row]
+        after[row] = outputs.logits(model(changed), shape)[row]
+    return Sides(before, after, starts)
+
+
+def constant(
+    student: Student, n: Dims, row: np.ndarray, rng: np.random.Generator, alike: float, double: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the logits (T, V) of equal tokens, and (1, V) of one alone, with equal position embeddings."""
+    model = student.build("GPT", n.arguments(), double=double)
+    weights = outputs.random_weights(model, rng)
+    # With the same vector at all positions, any average is that vector too. Tokens and positions may share a table.
+    placeless = {
+        name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis) + alike * value
+        for name, value in weights.items()
+        for axis, rows in enumerate(value.shape)
+        if rows in (n.T_max - 1, n.T_max, n.T_max + 1, n.V + n.T_max)
+        and value.size % (rows * n.d) == 0
+        and n.d in value.shape
+    }
+    model.push(weights | placeless)
+    T = row.shape[1]
+    return outputs.logits(model(row), (1, T, n.V))[0], outputs.logits(model(row[:, :1]), (1, 1, n.V))[0]
+
+
+def scale(logits: np.ndarray) -> float:
+    """Return the largest logit, but at least 1.
+
+    Parts that are equal for all tokens or at all positions are subtracted first: next to a large constant every leak
+    would be small.
+    """
+    wide = logits.astype(np.float64)
+    wide -= wide.mean(-1, keepdims=True)
+    if len(wide) > 1:
+        wide -= wide.mean((0, 1), keepdims=True)
+    return max(1.0, float(np.abs(wide).max()))
+
+
+def compare_sides(
+    before: Forward, after: Forward, tokens: np.ndarray, starts: tuple[int, ...], V: int, tolerance: float = 0.0
+) -> Sides:
+    """Compare ``before`` on ``tokens`` with ``after`` on tokens changed from ``starts`` on, in the rows CHANGED.
+
+    If rows mix, each runs in a batch of its own, so that this mistake is not taken for a leak through time.
+    """
+    changed = tokens.copy()
+    changed[CHANGED] = changed_from(tokens[CHANGED], starts, V)
+    earlier, later = before(tokens), after(changed)
+    rows_mix = float(np.abs(later[KEPT] - earlier[KEPT]).max())
+    if rows_mix <= max(tolerance, TOLERANCE) * scale(earlier):
+        return Sides(earlier[CHANGED], later[CHANGED], starts, tolerance=tolerance)
+    earlier, later = (
+        np.concatenate([forward(row[None]) for row in rows[CHANGED]])
+        for forward, rows in ((before, tokens), (after, changed))
+    )
+    return Sides(earlier, later, starts, rows_mix, tolerance)
+
+
+def logits_of(model: Module, n: Dims) -> Forward:
+    """Return the student's own forward."""
+    return lambda idx: outputs.logits(model(idx), (*idx.shape, n.V))
+
+
+def influence(model: Module, row: np.ndarray, V: int) -> np.ndarray:
+    """Return (T, T), from one call: the largest change of the logits at t when only token s changes."""
+    T = len(row)
+    batch = np.repeat(row[None], T + 1, 0)
+    batch[range(T), range(T)] = other(row, V)
+    logits = outputs.logits(model(batch), (T + 1, T, V))
+    return np.asarray(np.abs(logits[:-1] - logits[-1:]).max(-1).T)
+
+
+def changed_from(rows: np.ndarray, starts: tuple[int, ...], V: int) -> np.ndarray:
+    """Replace the tokens of each row from its start on; a start of 0 replaces the first token only."""
+    changed = rows.copy()
+    for row, start in zip(changed, starts, strict=True):
+        stop = 1 if start == 0 else len(row)
+        row[start:stop] = other(row[start:stop], V)
+    return changed
+
+
+def other(tokens: np.ndarray, V: int) -> np.ndarray:
+    """Return tokens that all differ from ``tokens``."""
+    return np.asarray((tokens + 1 + tokens % (V - 1)) % V)
+
+
+def _likely(matrix: np.ndarray, moved: np.ndarray, start: int) -> str:
+    """Say in one sentence where the leak comes from, judging by the influence matrix."""
+    T = len(matrix)
+    future = np.triu(matrix, 1) > 0
+    if T < 2:
+        return "Which operation mixes positions outside the masked attention?"
+    if np.array_equal(future, np.eye(T, k=1, dtype=bool)) or not (np.triu(matrix, 2) > 0).any():
+        return "Only the next token leaks: does the causal mask keep one diagonal too many?"
+    if future[np.triu_indices(T, 1)].all():
+        return "Every later token leaks: is the mask applied to the scores before a softmax over the key axis?"
+    back = start - int(np.argmax(moved > 0))
+    return f"The leak reaches back {back} position{'s' * (back > 1)}: which operation mixes positions outside the mask?"

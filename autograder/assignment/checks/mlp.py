@@ -1,0 +1,83 @@
+"""MLP alone: its output for given weights, its hidden width, and that it is position-wise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autograder.assignment import mistakes
+from autograder.assignment.measure import comparison, outputs
+from autograder.assignment.oracle.client import Oracle
+from autograder.grading.verdict import Failed, Notes
+from autograder.sandbox.remote.student_code import Student
+
+pytestmark = pytest.mark.needs("MLP")
+
+D = 24
+
+
+@pytest.mark.charges
+def test_formula(
+    student: Student,
+    oracle: Oracle,
+    charged: set[str],
+    layouts: dict[str, comparison.Judged],
+    shapes: list[tuple[int, int]],
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    judged = comparison.against_oracle(
+        oracle,
+        "mlp",
+        lambda double: student.build("MLP", {"d": D}, double=double),
+        [rng.standard_normal((*shape, D)) for shape in shapes],
+        lambda out, x: outputs.tensor(out, x.shape),
+        {"d": D},
+        rng,
+    )
+    charged.update(judged.names)
+    layouts["mlp"] = judged
+    comparison.decide(judged, "the MLP", notes, ["mlp_width"])
+
+
+def test_width(student: Student, notes: Notes) -> None:
+    for d in (D, 10):
+        module = student.build("MLP", {"d": d})
+        sizes = sorted({size for p in module.parameters for size in p.shape} - {1})
+        entries = sum(p.size for p in module.parameters if p.is_matrix)
+        if entries != 8 * d * d or 4 * d not in sizes:
+            inner = entries / (2 * d)
+            other = inner in sizes  # two matrices of another hidden width
+            width = f", as for a hidden width of {inner:g}" if other else ""
+            raise Failed(
+                f"The matrices of MLP({d}) have {entries:,} entries{width}; with 4d = {4 * d} there are {8 * d * d:,}.",
+                "" if other else "Is there one up-projection to 4d, and one down-projection to d?",
+                [mistakes.named("mlp_width")] if other else [],
+            )
+    notes.say("The hidden width is 4d.")
+
+
+def test_alone(student: Student, shapes: list[tuple[int, int]], rng: np.random.Generator, notes: Notes) -> None:
+    # Each side runs in its own process, so that neither can remember the other's calls.
+    module, replica = student.build("MLP", {"d": D}), student.witness.build("MLP", {"d": D})
+    weights = {name: value.astype(np.float32) for name, value in comparison.own_weights(module, rng).items()}
+    B, T = shapes[0]
+    x = rng.standard_normal((B, T, D)).astype(np.float32)
+    row, position = int(rng.integers(B)), int(rng.integers(T))
+    changed = x.copy()
+    changed[row, position] = rng.standard_normal(D)
+    before = outputs.under(replica, weights, x)
+    module.push(weights)
+    moved = np.abs(outputs.tensor(module(changed), x.shape) - before).max(-1)
+    if not moved[row, position] > 1e-5:
+        seen = f"Changing x at position {position} left the output at position {position} unchanged."
+        raise Failed(seen, "Is x used in forward?")
+    moved[row, position] = 0
+    if not moved.max() <= 1e-5:
+        other = tuple(int(i) for i in np.unravel_index(moved.argmax(), moved.shape))
+        raise Failed(
+            f"Changing x at position {position} of row {row} moved the output at position {other[1]} of row {other[0]} "
+            f"by {moved.max():.2g}.",
+            "The MLP is position-wise: no position affects another.",
+        )
+    notes.say("Position-wise: no position affects another.")

@@ -1,0 +1,309 @@
+"""GPT alone, with a stub (a known linear map) for its blocks; then its loss, gradients and training."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.assignment import mistakes
+from autograder.assignment.measure import outputs, parameter_usage, whole_model
+from autograder.assignment.measure.comparison import (
+    ROUNDED,
+    Judged,
+    Probed,
+    against_oracle,
+    around_probes,
+    costly,
+    decide,
+    own_weights,
+    with_stand_ins,
+)
+from autograder.assignment.measure.whole_model import Whole
+from autograder.assignment.mistakes import Mistake
+from autograder.assignment.oracle.client import Oracle
+from autograder.assignment.sizes import Dims, Sizes
+from autograder.grading.verdict import Failed, Notes, Partial
+from autograder.sandbox.remote.errors import StudentError
+from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.student_code import Student
+
+pytestmark = pytest.mark.needs("GPT")
+
+B, T = 2, 7
+BLOCKS = 3  # with two, using only the first and using only the last look the same
+TRIAL = np.zeros((1, 2), np.int64)
+TRAINED = Dims(V=65, T_max=16, d=32, H=4, L=1)
+STEPS, RATE = 50, 2e-2
+ENOUGH = 0.8  # of the required loss: training stops there
+ROUNDING = 2.0**-8  # relative, as in bfloat16
+FALLEN = 0.6  # of the initial loss: reached by correct models on a batch of random tokens, with a margin
+
+
+@pytest.fixture(scope="module")
+def judged(
+    student: Student, oracle: Oracle, sizes: Sizes, shared_rng: np.random.Generator, probe: np.ndarray
+) -> Judged | None:
+    """Compare GPT around the stubs with the oracle; None if the blocks are not separate modules."""
+    n = replace(sizes.small, L=BLOCKS)
+    probed = around_probes(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    return _judge(oracle, n, probe, probed, shared_rng) if probed.used else None
+
+
+@pytest.fixture(scope="module")
+def probe(sizes: Sizes, shared_rng: np.random.Generator) -> np.ndarray:
+    d = sizes.small.d
+    return np.asarray(shared_rng.standard_normal((d, d)) / np.sqrt(d))
+
+
+@pytest.mark.charges
+def test_composition(
+    student: Student,
+    oracle: Oracle,
+    sizes: Sizes,
+    judged: Judged | None,
+    probe: np.ndarray,
+    charged: set[str],
+    layouts: dict[str, Judged],
+    request: pytest.FixtureRequest,
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    # A wrong LayerNorm class is deducted once, although GPT uses it again.
+    elsewhere = [row.name for row in mistakes.of("norm") if row.name in charged]
+    try:
+        found = judged or _without_blocks(student, oracle, sizes, rng)
+    except Failed:
+        n = replace(sizes.small, L=BLOCKS)
+        probed = around_probes(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+        found = _judge(oracle, n, probe, probed, rng)  # the blocks may exist without being called
+        if found.match is None:
+            raise
+    charged.update(found.names)
+    if found is judged:
+        layouts["model"] = judged
+    student.release()  # the stubs
+    whole: Whole = request.getfixturevalue("whole")
+    decide(found, "GPT", notes, elsewhere)
+    if whole.differs and not whole.unused:
+        kind = Partial if len(whole.names) == 1 else Failed
+        raise kind(whole.differs, "" if whole.names else whole_model.ARGUMENTS, whole.causes)
+    if judged is None:
+        notes.say("This GPT has no separate block modules; everything around the blocks is correct.")
+
+
+def test_gradients(
+    student: Student,
+    oracle: Oracle,
+    sizes: Sizes,
+    request: pytest.FixtureRequest,
+    probe: np.ndarray,
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    try:
+        judged: Judged | None = request.getfixturevalue("judged")
+    except (Failed, StudentError):
+        judged = None  # wrong outputs are judged by their own check
+    n = replace(sizes.small, L=1)  # the rest of GPT does not depend on the number of blocks
+    idx, targets = rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (B, T))
+    module, _ = with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    own = {
+        name: w.astype(np.float32)
+        for name, w in own_weights(module, rng).items()
+        if w.ndim or judged is None or name in judged.weights
+    }
+    module.push(own)
+    got = module.gradients(idx, targets)
+    silent = [name for name in own if name not in got or not np.abs(got[name]).max() > 0]
+    if silent:
+        some = ", ".join(silent[:3]) + (", ..." if len(silent) > 3 else "")
+        raise Failed(
+            f"{len(silent)} of GPT's {len(own)} own tensors get no gradient from the loss, so they would never train: "
+            f"{some}.",
+            "Does forward use each of them, on the path to the logits and the loss?",
+        )
+    # A loss that is not the cross-entropy is judged by its own check, and has other gradients.
+    try:
+        logits, loss = _pair(module(idx, targets))
+        usual = abs(loss - cross_entropy(logits.reshape(B, T, n.V), targets)) <= 1e-3
+    except (Failed, ValueError):
+        usual = False
+    if usual and judged and judged.match and not costly(judged.match.mistakes):
+        right = oracle.gradients(own, judged.match.reading, n.arguments(), probe.astype(np.float32), idx, targets)
+        for name, gradient in right.items():
+            gap = float(np.abs(got[name] - gradient).max() / max(1e-3, np.abs(gradient).max()))
+            if not gap <= 1e-3:
+                raise Failed(
+                    f"The gradient of {name} differs from that of the cross-entropy by {gap:.0%} of its largest entry.",
+                    "Is a tensor between it and the loss detached?",
+                )
+    notes.say("Every parameter outside the blocks gets its gradient.")
+
+
+def test_loss(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    n = replace(sizes.small, L=1, T_max=sizes.small.V)
+    # With stubs, so that mistakes inside the blocks can't affect the loss check.
+    probe = np.asarray(rng.standard_normal((n.d, n.d)) / np.sqrt(n.d))
+    model, _ = with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    outputs.affordable(model)
+    model.push({name: value.astype(np.float32) for name, value in own_weights(model, rng).items()})
+    # With T equal to V some wrong reshapes don't raise.
+    flat = [_loss_is_right(model, n, batch, length, rng) for batch, length in ((B, T), (1, 1), (3, n.V))]
+    if any(flat):
+        raise Partial(
+            f"For idx of shape {(B, T)} and targets, the logits have shape {(B * T, n.V)}, not {(B, T, n.V)}.",
+            causes=[mistakes.named("logits_flat")],
+        )
+    notes.say("The loss is the cross-entropy of the returned logits.")
+
+
+def test_training(student: Student, whole: Whole, rng: np.random.Generator, notes: Notes) -> None:
+    student.release()  # the stubs of the earlier checks
+    n, (batch, length) = TRAINED, (8, 16)
+    seed = int(rng.integers(1 << 31))
+    model = student.build("GPT", n.arguments(), seed=seed)
+    idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
+    first = cross_entropy(outputs.logits(model(idx), (batch, length, n.V)), targets)
+    losses = [round(loss, 3) for loss in model.train(idx, targets, STEPS, RATE, ENOUGH * FALLEN * first)]
+    # The learnt weights alone have to give the low loss, in a process that has never seen the targets.
+    trained = model.pull()
+    known = whole.forward(model, n, trained, rng)
+    if known is None:
+        replica = student.witness.build("GPT", n.arguments(), seed=seed)
+        masks = outputs.masks(model)
+        replica.push({name: value if name in masks else rounded(value, rng) for name, value in trained.items()})
+    last = cross_entropy(known(idx) if known else outputs.logits(replica(idx), (batch, length, n.V)), targets)
+    notes.show(training=losses)
+    if not last <= FALLEN * first:
+        raise Failed(
+            f"After {len(losses)} steps of Adam on one batch the loss went from {first:.2f} to {last:.2f}; a model of "
+            f"this size overfits one batch.",
+            "Are all parts registered as parameters, and does each get a gradient?",
+        )
+    notes.say(f"From {first:.2f} to {last:.2f} in {len(losses)} steps of Adam on one batch.")
+
+
+# --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def _judge(oracle: Oracle, n: Dims, probe: np.ndarray, probed: Probed, rng: np.random.Generator) -> Judged:
+    """Compare the model with the oracle, with a stub in place of each block."""
+    held = {found[0] for p in probed.module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
+    return against_oracle(
+        oracle,
+        "model",
+        probed.build,
+        [rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (1, n.T_max))],
+        lambda out, idx: outputs.logits(out, (*idx.shape, n.V)),
+        n.arguments() | {"blocks": len(held)},  # counted by the numbers in the names; 0 if there are none
+        rng,
+        {"block": probe},
+    )
+
+
+def _without_blocks(student: Student, oracle: Oracle, sizes: Sizes, rng: np.random.Generator) -> Judged:
+    """Compare a model in which no block can be replaced; raise Failed if some parameters affect no logit.
+
+    With their matrices at zero the blocks add constants at most, which the final LayerNorm removes. All gains and
+    biases are one, so it does not matter which is which.
+    """
+    student.release()  # the stubs, which were not used
+    n = replace(sizes.small, L=BLOCKS)
+    module = student.build("GPT", n.arguments())
+    idx = rng.integers(0, n.V, (B, T))
+    dead = parameter_usage.idle(module, n, rng)
+    if dead:
+        raise Failed(
+            f"Changing {', '.join(p.name for p in dead[:4])} doesn't affect the logits.",
+            "Does x go through all blocks?",
+        )
+    tables = [p.name for p in module.parameters if p.is_matrix and {n.V, n.T_max, n.T_max + 1} & set(p.shape)]
+    weights = {p.name: np.zeros(p.shape) if p.is_matrix else np.ones(p.shape) for p in module.parameters}
+    weights |= {name: rng.standard_normal(weights[name].shape) for name in tables}
+    module.push({name: w.astype(np.float32) for name, w in weights.items()})
+    own = {name: weights[name].astype(np.float32) for name in tables}
+    own |= {f"ln_f.{part}": np.ones(n.d, np.float32) for part in ("gain", "bias")}
+    cases = [(x, outputs.logits(module(x), (*x.shape, n.V)).astype(np.float32)) for x in (idx, idx[:1, :2])]
+    probes = {"block": np.eye(n.d, dtype=np.float32)}
+    comparison = oracle.identify("model", own, cases, n.arguments(), probes, ROUNDED)
+    return Judged(comparison, module, own, "model", n.arguments())
+
+
+def _loss_is_right(model: Module, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:
+    """Raise Failed unless the loss is that of the returned logits; return whether these are flattened."""
+    idx, targets = rng.integers(0, dims.V, (batch, length)), rng.integers(0, dims.V, (batch, length))
+    shape = (batch, length, dims.V)
+    plain = outputs.logits(model(idx), shape)
+    logits, loss = _pair(model(idx, targets))
+    flat = logits.shape == (batch * length, dims.V)
+    logits = outputs.tensor(logits.reshape(shape) if logits.size == plain.size else logits, shape)
+    if not np.abs(logits - plain).max() <= 1e-4 * max(1.0, float(np.abs(plain).max())):
+        raise Failed("With targets, forward returns different logits than without.")
+    right = cross_entropy(logits, targets)
+    if not abs(loss - right) <= 1e-4 * max(1.0, abs(right)):
+        raise Failed(
+            f"For idx of shape {(batch, length)} the loss is {loss:.4f}; the cross-entropy of the returned logits "
+            f"and the targets is {right:.4f}.",
+            causes=_likely(logits, idx, targets, loss),
+        )
+    return flat
+
+
+def rounded(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Round the values randomly to 8 bits of precision, so that data hidden in the last bits is lost."""
+    return np.asarray(weights * (1 + rng.uniform(-ROUNDING, ROUNDING, weights.shape)), weights.dtype)
+
+
+def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
+    """Return the mean over all positions of minus the log probability of the target."""
+    wide = logits.astype(np.float64)
+    peak = wide.max(-1, keepdims=True)
+    logs = wide - peak - np.log(np.exp(wide - peak).sum(-1, keepdims=True))
+    return float(-np.take_along_axis(logs, targets[..., None], -1).mean())
+
+
+def _pair(output: Any) -> tuple[np.ndarray, float]:
+    """Return the logits and the loss that forward returned for targets; raise Failed if one is missing."""
+    if isinstance(output, dict):
+        output = (output.get("logits"), output.get("loss"))
+    if outputs.number(output) is not None:
+        raise Failed(
+            "With targets, forward returned 1 number, not 2 values.",
+            causes=[mistakes.named("logits_not_returned")],
+        )
+    if not isinstance(output, (tuple, list)) or len(output) < 2 or not isinstance(output[0], np.ndarray):
+        raise Failed(
+            "With targets, forward didn't return 2 values: the logits and the loss.",
+            "Does its last line return both, in that order?",
+        )
+    loss = outputs.number(output[1])
+    if loss is None:
+        raise Failed("The loss that forward returned is not a finite number.", "F.cross_entropy averages by default.")
+    return output[0], loss
+
+
+def _likely(logits: np.ndarray, idx: np.ndarray, targets: np.ndarray, loss: float) -> list[Mistake]:
+    """Return the mistake that gives exactly this loss, if one does."""
+    B, T, V = logits.shape
+    exp = np.exp(logits - logits.max(-1, keepdims=True))
+    right = cross_entropy(logits, targets)
+    slips = [
+        ("loss_summed", right * B * T),
+        ("loss_negated", -right),
+        ("loss_of_inputs", cross_entropy(logits, idx)),
+        ("loss_of_last_position", cross_entropy(logits[:, -1:], targets[:, -1:])),
+        ("logits_in_another_order", cross_entropy(logits.swapaxes(0, 1).reshape(B, T, V), targets)),
+        ("logits_in_another_order", cross_entropy(logits.reshape(B, V, T).swapaxes(1, 2), targets)),
+        ("targets_in_another_order", cross_entropy(logits, targets.T.reshape(B, T))),
+        ("loss_of_probabilities", cross_entropy(exp / exp.sum(-1, keepdims=True), targets)),
+    ]
+    if T > 1:
+        slips.append(("targets_shifted_twice", cross_entropy(logits[:, :-1], targets[:, 1:])))
+    if T == V:
+        slips.append(("loss_over_wrong_axis", cross_entropy(logits.swapaxes(1, 2), targets)))
+    fitting = [name for name, value in slips if abs(value - loss) <= 1e-4 * max(1.0, abs(value))]
+    return [mistakes.named(name) for name in fitting[:1]]

@@ -1,0 +1,256 @@
+"""The number of parameters: exactly, at several sizes, by part, and by the student's own formula."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from autograder.assignment import mistakes
+from autograder.assignment.measure import comparison, student_formula
+from autograder.assignment.measure.parameter_usage import Claims, backed, shapes
+from autograder.assignment.mistakes import Mistake
+from autograder.assignment.oracle import parameter_count
+from autograder.assignment.sizes import Dims, Sizes
+from autograder.grading.verdict import Failed, Notes, Partial
+from autograder.sandbox.remote.errors import StudentError
+from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.student_code import Student
+
+TIED = "your unembedding shares its weights with the token embedding, which is the optional exercise"
+
+
+@pytest.fixture(scope="module")
+def model(student: Student, sizes: Sizes) -> Module:
+    return built(student, sizes.course)
+
+
+@pytest.fixture(scope="module")
+def bound(
+    student: Student,
+    model: Module,
+    sizes: Sizes,
+    shared_rng: np.random.Generator,
+    claims: Claims,
+    charged: set[str],
+) -> None:
+    """Raise Failed if a correct count includes parameters that the model does not use."""
+    # Submodules that are never called are deducted in the class's own check.
+    if said := claims.about_parameters or ("" if comparison.known(charged, comparison.IDLE) else claims.idle):
+        raise Failed(said, "" if claims.causes else claims.hint, claims.causes)
+    backed(student, model, sizes.course, shared_rng)
+
+
+@pytest.mark.needs("GPT")
+def test_total(
+    student: Student,
+    model: Module,
+    sizes: Sizes,
+    request: pytest.FixtureRequest,
+    charged: set[str],
+    notes: Notes,
+) -> None:
+    course = sizes.course
+    expected = parameter_count.total(course)
+    notes.show(
+        counted=model.numel, expected=expected, parts=parameter_count.parts(course.V, course.T_max, course.d, course.L)
+    )
+    if model.numel == expected or tied(model, course):
+        request.getfixturevalue("bound")
+    if tied(model, course):
+        notes.say(f"{model.numel:,} parameters: {TIED}; untied there are {expected:,}.")
+        return
+    if model.numel != expected:
+        seen = f"Your GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}."
+        tried = (course, *sizes.others)
+        deltas = [(dims, built(student, dims).numel - parameter_count.total(dims)) for dims in tried]
+        if term := parameter_count.letters(deltas):
+            seen = f"{seen.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
+        raise Failed(seen, *because(student, tried, charged))
+    rule, blocks, rest = parameter_count.rule_of_thumb(course)
+    notes.say(
+        f"Exactly {model.numel:,}. The blocks have {blocks:,}: 12 L d^2 = {rule:,} in matrices, {rest:,} in biases "
+        f"and LayerNorms."
+    )
+
+
+@pytest.mark.needs("GPT")
+def test_other_sizes(
+    student: Student,
+    model: Module,
+    sizes: Sizes,
+    request: pytest.FixtureRequest,
+    rng: np.random.Generator,
+    notes: Notes,
+) -> None:
+    counted = {}
+    at_course = model.numel != parameter_count.total(sizes.course)
+    for dims in sizes.others:
+        model = built(student, dims)
+        counted[str(dims)] = model.numel
+        expected = parameter_count.total(dims)
+        if model.numel != expected and not tied(model, dims):
+            raise Failed(
+                f"At {dims} GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}.",
+                "The cause is the same as at the course configuration." if at_course else "",
+                [] if at_course else [mistakes.named("sizes_fixed")],
+            )
+        backed(student, model, dims, rng)
+    request.getfixturevalue("bound")
+    notes.show(counted=counted)
+
+
+@pytest.mark.needs("GPT", "MultiHeadAttention", "MLP", "Block")
+def test_by_part(student: Student, model: Module, sizes: Sizes, request: pytest.FixtureRequest, notes: Notes) -> None:
+    n = sizes.course
+    found, right = counted(student, n), parameter_count.expected(n)
+    counts = found.parts
+    notes.show(counted=counts, expected=right)
+    wrong = [name for name in right if counts[name] != right[name]]
+    if not wrong:
+        request.getfixturevalue("bound")
+    if wrong:
+        seen = "; ".join(f"{name.replace('_', ' ')}: {counts[name]:,} instead of {right[name]:,}" for name in wrong)
+        if counts[parameter_count.OUTSIDE] < 0:
+            seen = (
+                f"{n.L} separate blocks have {n.L * found.block:,} parameters, but your GPT has {model.numel:,}: "
+                f"some blocks aren't registered, or share their parameters"
+            )
+        shared = counts[parameter_count.OUTSIDE] < 0
+        blame = (
+            f"The other {len(right) - len(wrong)} parts are correct." if len(wrong) < len(right) and not shared else ""
+        )
+        raise (Partial if len(wrong) == 1 else Failed)(f"Counted in your classes, for {n.L} blocks: {seen}.", blame)
+
+
+@pytest.mark.needs("parameter_count")
+def test_formula(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    tried = (sizes.course, *unseen(rng))
+    for dims in tried:
+        letters = student_formula.letters_of(dims)
+        given = student_formula.ask(student, "parameter_count", letters)
+        wrong = student_formula.compare("parameter_count", letters, given, student_formula.whole(dims), 0)
+        if wrong:
+            key, seen = wrong
+            raise Failed(*student_formula.in_letters(student, tried, key, seen))
+    rule, blocks, rest = parameter_count.rule_of_thumb(sizes.course)
+    notes.say(
+        f"Your formula is correct at every size tried; the course's blocks have {blocks:,} = {rule:,} + {rest:,}."
+    )
+
+
+@pytest.mark.needs("parameter_shares")
+def test_shares(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    shown = ""
+    for dims in (sizes.course, *unseen(rng)):
+        letters = student_formula.letters_of(dims)
+        parts = parameter_count.parts(**letters)
+        expected = {name: 100 * part / parameter_count.total(dims) for name, part in parts.items()}
+        shares = student_formula.ask(student, "parameter_shares", letters)
+        # One decimal is enough, as in the handout.
+        wrong = student_formula.compare("parameter_shares", letters, shares, expected, 0.051)
+        if wrong:
+            own = student_formula.of_own(student, letters)
+            wrong = student_formula.compare("parameter_shares", letters, shares, own, 0.051) if own else wrong
+            if wrong:
+                raise Failed(wrong[1], causes=student_formula.slip(shares, parts))
+            notes.say("The percentages follow from your own formula; see the check of the formula.")
+            return
+        shown = shown or ", ".join(f"{name.replace('_', ' ')} {share:.1f} %" for name, share in expected.items())
+    notes.say(f"At the course configuration: {shown}.")
+
+
+# --- shared -----------------------------------------------------------------------------------------------------------
+
+
+def counted(student: Student, n: Dims) -> parameter_count.Counted:
+    """Count the parameters of each class over all blocks, and those of the rest of GPT, with the tensors."""
+    sizes = {"d": n.d, "H": n.H, "T_max": n.T_max}
+    attention = student.shared("MultiHeadAttention", sizes)
+    mlp = student.shared("MLP", {"d": n.d})
+    block = student.shared("Block", sizes)
+    model = built(student, n)
+    norms = block.numel - attention.numel - mlp.numel
+    outside = model.numel - n.L * block.numel + (n.V * n.d if tied(model, n) else 0)
+    around = shapes(model.parameters)
+    for _ in range(n.L):
+        around = beside(around, shapes(block.parameters))
+    return parameter_count.Counted(
+        dims=n,
+        parts={
+            "attention": n.L * attention.numel,
+            "mlp": n.L * mlp.numel,
+            "block_norms": n.L * norms,
+            parameter_count.OUTSIDE: outside,
+        },
+        block=block.numel,
+        tensors={
+            "attention": shapes(attention.parameters),
+            "mlp": shapes(mlp.parameters),
+            "block_norms": beside(
+                beside(shapes(block.parameters), shapes(attention.parameters)), shapes(mlp.parameters)
+            ),
+            parameter_count.OUTSIDE: around,
+        },
+    )
+
+
+def beside(whole: parameter_count.Shapes, part: parameter_count.Shapes) -> parameter_count.Shapes:
+    """Return the tensors of ``whole`` without one occurrence of ``part``, found by its tensors' names."""
+    names = dict(whole)
+    for name, _ in whole:
+        path = name.removesuffix(part[0][0]) if part else name
+        if path != name and all(names.get(path + own) == shape for own, shape in part):
+            return [(name, shape) for name, shape in whole if not name.startswith(path)]
+    return whole
+
+
+def because(student: Student, sizes: Sequence[Dims], charged: set[str]) -> tuple[str, list[Mistake], bool]:
+    """Return a hint, the mistakes that fit the counts of each class and its tensors, and whether any one is enough.
+
+    If two fit, mistakes that are already deducted take precedence.
+    """
+    try:
+        found = parameter_count.explain([counted(student, n) for n in sizes])
+    except (Failed, StudentError):
+        return "Which of your classes has extra or missing parameters?", [], False
+    common = set.intersection(*map(set, found.values()))
+    left = {
+        part: [n for n in names if n in charged] or [n for n in names if n in common] or names
+        for part, names in found.items()
+    }
+    if not all(left.values()):
+        unknown = " and ".join(part.replace("_", " ") for part, names in left.items() if not names)
+        return f"The difference is in: {unknown}. Which tensor is extra or missing?", [], False
+    causes = [mistakes.named(name) for name in dict.fromkeys(name for names in left.values() for name in names)]
+    return "", causes, len(left) == 1 and len(causes) > 1
+
+
+def built(student: Student, dims: Dims) -> Module:
+    """Build the student's GPT at ``dims``; raise Failed unless it is an nn.Module."""
+    model = student.shared("GPT", dims.arguments())
+    if not model.is_module:
+        raise Failed(
+            "GPT(...) is not an nn.Module, so it has no parameters to count.", "Does the class inherit from nn.Module?"
+        )
+    return model
+
+
+def tied(model: Module, dims: Dims) -> bool:
+    """Return whether exactly one V x d matrix of the untied model is missing, and one is left."""
+    of_that_shape = sum(p.shape in ((dims.V, dims.d), (dims.d, dims.V)) for p in model.parameters)
+    return model.numel == parameter_count.total(dims) - dims.V * dims.d and of_that_shape == 1
+
+
+def unseen(rng: np.random.Generator) -> list[Dims]:
+    """Draw three unpredictable configurations, each with distinct sizes."""
+    sizes = []
+    for _ in range(3):
+        V, T_max, d, L = (int(x) for x in rng.choice(np.arange(5, 400), 4, replace=False))
+        sizes.append(Dims(V=V, T_max=T_max, d=d, H=1, L=L % 13 + 1))
+    return sizes
+
+
+def _difference(delta: int) -> str:
+    return f"{abs(delta):,} {'more' if delta > 0 else 'fewer'} than"

@@ -1,0 +1,118 @@
+"""The student's shape table, compared with the shapes that hooks record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autograder.assignment import mistakes
+from autograder.assignment.mistakes import Mistake
+from autograder.assignment.sizes import Dims, Sizes
+from autograder.grading.verdict import Failed, Notes
+from autograder.sandbox.remote.student_code import Student
+
+pytestmark = [pytest.mark.needs("shape_table", "GPT"), pytest.mark.usefixtures("follows")]
+
+Shape = tuple[int, ...]
+SHOWN = 40  # rows, characters of a stage name, and sizes of a shape: a student may return any number
+
+
+def test_course(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    n = sizes.course
+    table = compare(student, n, 2, int(rng.integers(n.T_max // 4, n.T_max // 2)), rng)
+    notes.show(table=[[stage[:SHOWN], list(shape[:SHOWN])] for stage, shape in table[:SHOWN]])
+
+
+def test_other_sizes(student: Student, sizes: Sizes, rng: np.random.Generator) -> None:
+    # B, T, d, V and L + 2 all differ, which exposes hard-coded or swapped sizes.
+    compare(student, sizes.small, 5, 7, rng)
+
+
+def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator) -> list[tuple[str, Shape]]:
+    """Return the student's table for a model of size ``n`` and an input (B, T); raise Failed if a stage is missing.
+
+    Stage names are free and extra rows are allowed; the order of the stages is fixed.
+    """
+    model = student.build("GPT", n.arguments())
+    idx = rng.integers(0, n.V, (B, T))
+    table = rows(student.function("shape_table", model, idx))
+    traced = model.trace(idx, "Block")
+    logits = returned(traced["output"])
+    stream = (B, T, n.d)
+    blocks = [tuple(shape) for shape in traced["parts"]]
+    if len(blocks) != n.L:  # blocks that are not Block instances: expect the residual stream
+        blocks = [stream] * n.L
+    # A row may have the model's actual shape or the right one: a wrong model is judged elsewhere.
+    stages = [("embeddings", {stream}), *((f"block {i}", {shape, stream}) for i, shape in enumerate(blocks, 1))]
+    stages += [
+        ("final LayerNorm", {stream}),
+        ("logits", {(B, T, n.V), logits.shape if logits is not None else (B, T, n.V)}),
+    ]
+    rest = iter(table)
+    for position, (stage, shapes) in enumerate(stages):
+        if not any(found in shapes for _, found in rest):
+            near = table[position] if position < len(table) else None
+            given = f"yours is {near[0][:SHOWN]!r} {near[1]}" if near else f"you have {len(table)} rows"
+            causes = _likely([shape for _, shape in table], [shapes for _, shapes in stages])
+            raise Failed(
+                f"For idx of shape {(B, T)}, row {position + 1} of {len(stages)} should be {stage} {max(shapes)}; "
+                f"{given}.",
+                "" if causes else "Is there a row for each stage, in the order of the computation?",
+                causes,
+            )
+    return table
+
+
+def _likely(found: list[Shape], stages: list[set[Shape]]) -> list[Mistake]:
+    """Return the mistake that gives exactly these shapes, if one does."""
+    fits = [shape in shapes for shape, shapes in zip(found, stages, strict=False)]
+    if len(found) == len(stages):
+        if all(shape in shapes for shape, shapes in zip(found[::-1], stages, strict=True)):
+            return [mistakes.named("shapes_reversed")]
+        if all(any(shape == right[1:] for right in shapes) for shape, shapes in zip(found, stages, strict=True)):
+            return [mistakes.named("shapes_without_batch")]
+        if all(len(shape) == 3 and shape[:2] == max(shapes)[:2] for shape, shapes in zip(found, stages, strict=True)):
+            return [mistakes.named("shapes_fixed")]
+    if len(found) == len(stages) - 1 and all(fits[: fits.index(False) if False in fits else len(fits)]):
+        return [mistakes.named("shapes_row_missing")]
+    return []
+
+
+def rows(table: Any) -> list[tuple[str, Shape]]:
+    """Read a list, tuple or dict as (stage, shape) pairs; raise Failed at the first row that isn't one."""
+    if isinstance(table, dict):
+        table = list(table.items())
+    if not isinstance(table, (list, tuple)):
+        if table is None:
+            raise Failed("shape_table returned None instead of L + 3 rows.", causes=[mistakes.named("shapes_printed")])
+        raise Failed(f"shape_table returned a {type(table).__name__}; it should return a list of (stage, shape).")
+    found = []
+    for number, row in enumerate(table, 1):
+        if not isinstance(row, (list, tuple)) or len(row) != 2:
+            raise Failed(f"Row {number} of the shape table is not a pair (stage, shape).")
+        stage, shape = row
+        if isinstance(shape, np.ndarray) and shape.ndim != 1:
+            raise Failed(
+                f"Row {number} of the shape table has a tensor of shape {shape.shape} instead of its shape.",
+                causes=[mistakes.named("shapes_tensors")],
+            )
+        sizes = list(shape) if isinstance(shape, (list, tuple, np.ndarray)) else []
+        if not isinstance(shape, (list, tuple, np.ndarray)) or not all(_whole(size) for size in sizes):
+            raise Failed(f"Row {number} of the shape table has {shape!r} instead of a shape.")
+        found.append((str(stage), tuple(int(size) for size in sizes)))
+    return found
+
+
+def returned(output: Any) -> np.ndarray | None:
+    """Return the model's logits, unvalidated; None if they are not found."""
+    if isinstance(output, dict):
+        output = output.get("logits")
+    if isinstance(output, (tuple, list)) and output:
+        output = output[0]
+    return output if isinstance(output, np.ndarray) and output.ndim else None
+
+
+def _whole(size: Any) -> bool:
+    return isinstance(size, (int, np.integer)) and not isinstance(size, bool) and bool(0 <= size < 1 << 40)

@@ -1,0 +1,22 @@
+"""List what the student defines, in the order of the handout, which reports follow."""
+
+from autograder.core.assignment import Contract, Definition
+
+CONTRACT = Contract(
+    main="gpt",
+    definitions=(
+        Definition("MultiHeadAttention", "gpt", "task 5.1", "H heads concatenated, then one projection"),
+        Definition("MLP", "gpt", "task 5.2", "two nn.Linear with a GELU between them"),
+        Definition("Block", "gpt", "task 5.3", "attention and MLP, each with a LayerNorm, adding to x"),
+        Definition("GPT", "gpt", "task 5.3", "embeddings, L blocks, LayerNorm, unembedding"),
+        Definition("shape_table", "gpt", "task 5.4 (4)", "a list of (stage, shape) for one forward pass"),
+        Definition("parameter_count", "paper", "on paper, 2", "your formula for the number of parameters, by part"),
+        Definition("parameter_shares", "paper", "task 5.4 (1)", "the same as percentages of the total"),
+        Definition("block_matrices", "paper", "on paper, 2", "the matrices that the 12 of 12 L d^2 counts"),
+        Definition("expected_initial_loss", "paper", "task 5.4 (3)", "the loss to expect before any training"),
+        Definition("layer_norm_geometry", "paper", "on paper, 3", "LayerNorm as two projections"),
+        Definition("BatchedMultiHeadAttention", "gpt", "going further", "all heads in one tensor", optional=True),
+        Definition("qk_ov", "gpt", "going further", "the two products of each head's matrices", optional=True),
+    ),
+    helpers=("generate",),
+)

@@ -1,0 +1,365 @@
+"""Value checks: the student's class, with weights set by the grader, against the oracle with and without mistakes."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autograder.assignment import mistakes
+from autograder.assignment.measure import outputs
+from autograder.assignment.oracle.client import Comparison, Match, Oracle
+from autograder.grading.verdict import Failed, Notes, Partial
+from autograder.sandbox.remote.errors import Absent, Raised, StudentError
+from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.student_code import Student
+
+# Of the largest entry. Float64 comes first; if nothing fits, float32 decides: honest code may create a float32
+# constant, and a finite mask may be large enough only there. The subtlest mistakes are off by 1e-3.
+EXACT, ROUNDED = 1e-9, 1e-4
+ROUGH = 3e-2  # of the largest entry: what bfloat16 makes of it
+PARTS = {"Head", "MultiHeadAttention", "MLP", "Block"}
+# Weights in matrices, in units of d^2: they identify a part whose class has another name than in the handout.
+WEIGHTS = {"MultiHeadAttention": 4, "MLP": 8, "Block": 12}
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The result of a comparison, and the module with its own weights."""
+
+    comparison: Comparison
+    module: Module
+    weights: dict[str, np.ndarray]
+    component: str
+    sizes: Mapping[str, int]
+    noise: float = 0.0  # largest difference between two passes
+    causal: bool = False  # measured only if nothing fits
+
+    @property
+    def match(self) -> Match | None:
+        """The explanation that fits the outputs; None if no known one does."""
+        return self.comparison.matches[0] if self.comparison.matches else None
+
+    @property
+    def names(self) -> set[str]:
+        """The mistakes of that explanation."""
+        return set(self.match.mistakes) if self.match else set()
+
+
+def against_oracle(
+    oracle: Oracle,
+    component: str,
+    build: Callable[[bool], Module],
+    inputs: Sequence[np.ndarray],
+    read: Callable[[Any, np.ndarray], np.ndarray],
+    sizes: Mapping[str, int],
+    rng: np.random.Generator,
+    probes: Mapping[str, np.ndarray] | None = None,
+    expected: Collection[str] | None = None,
+    scalars: bool = True,
+) -> Judged:
+    """Compare the outputs for ``inputs`` with the oracle's ``component``.
+
+    Mistakes ``expected`` from an earlier comparison of the class are tried first. A first comparison that finds an
+    explanation in float64 requires the same in float32, in which models run.
+
+    Args:
+        oracle: The correct model.
+        component: The oracle's name of the class.
+        build: Builds the module, in float64 (True) or float32.
+        inputs: The inputs.
+        read: Returns the tensor in an output for a given input; raises Failed if there is none.
+        sizes: The arguments of the class.
+        rng: Generator for the weights.
+        probes: The linear maps in stubs, by component.
+        expected: Mistakes to try first.
+        scalars: If False, 0-dim parameters keep their initial values: a learnt temperature of 1 computes the formula,
+            and is one extra parameter.
+    """
+    double: Judged | None = None
+    for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
+        try:
+            module, weights, cases = _run(build, inputs, read, rng, dtype, scalars)
+        except Raised as error:
+            if not re.search("dtype|scalar type", error.remote.text, re.IGNORECASE) or (
+                dtype is np.float32 and not double
+            ):
+                raise
+            if double:
+                return double  # code that sets float64 as the default doesn't run in float32
+            continue  # honest code may create a float32 constant, incompatible with float64
+        tensors = {p.name: weights[p.name].astype(dtype) for p in module.parameters if p.name in weights}
+        maps = {name: matrix.astype(dtype) for name, matrix in (probes or {}).items()}
+        tried = double.names if double else expected or ()
+        if double:  # what float64 explains need only roughly hold: code may cast to a lower precision
+            roughly = oracle.identify(component, tensors, cases, sizes, maps, ROUGH, tried)
+            if any({*costly(match.mistakes)} <= {*costly(double.names)} for match in roughly.matches):
+                return double
+        comparison = oracle.identify(component, tensors, cases, sizes, maps, tolerance, tried)
+        if len(comparison.matches) > 1:  # an input of another size and scale may separate them
+            with contextlib.suppress(Failed, StudentError):
+                x = _another(cases[0][0], sizes, rng)
+                more = [*cases, (x, read(module(x), x).astype(dtype))]
+                comparison = oracle.identify(component, tensors, more, sizes, maps, tolerance, tried)
+        judged = Judged(comparison, module, weights, component, sizes)
+        if dtype is np.float64 and comparison.matches and expected is None:
+            double = judged
+            continue
+        if comparison.matches:
+            return judged
+    if any(value.ndim == 0 for value in weights.values()):
+        return against_oracle(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars=False)
+    noise = max(float(np.abs(read(module(x, seed=0), x) - read(module(x, seed=1), x)).max()) for x, _ in cases)
+    return replace(judged, noise=noise, causal=not noise and _causal(module, read, *cases[0], sizes))
+
+
+def _another(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
+    """Return an input of another batch size and length, three times as large."""
+    shape = (len(x) + 2, x.shape[1] - 2, *x.shape[2:])
+    if x.dtype == np.int64:
+        return rng.integers(0, sizes["V"], shape)
+    return (3 * rng.standard_normal(shape)).astype(x.dtype)
+
+
+def _causal(
+    module: Module,
+    read: Callable[[Any, np.ndarray], np.ndarray],
+    x: np.ndarray,
+    y: np.ndarray,
+    sizes: Mapping[str, int],
+) -> bool:
+    """Return whether the outputs in the first half stay the same when the second half of x changes."""
+    half = x.shape[1] // 2
+    changed = x.copy()
+    changed[:, half:] = (x[:, half:] + 1) % sizes["V"] if x.dtype == np.int64 else 1 - x[:, half:]
+    try:
+        moved = np.abs(read(module(changed), x)[:, :half] - y[:, :half]).max()
+    except (Failed, StudentError):
+        return False
+    return bool(moved <= ROUNDED * max(1.0, float(np.abs(y).max())))
+
+
+def _run(
+    build: Callable[[bool], Module],
+    inputs: Sequence[np.ndarray],
+    read: Callable[[Any, np.ndarray], np.ndarray],
+    rng: np.random.Generator,
+    dtype: type[np.floating[Any]],
+    scalars: bool,
+) -> tuple[Module, dict[str, np.ndarray], list[tuple[np.ndarray, np.ndarray]]]:
+    """Build the module with new weights; return it, the weights, and (input, output) pairs in one precision."""
+    module = build(dtype is np.float64)
+    weights = own_weights(module, rng)
+    if not scalars:
+        weights = {name: value for name, value in weights.items() if value.ndim}
+    module.push(weights)
+    given = [x if x.dtype == np.int64 else x.astype(dtype) for x in inputs]
+    return module, weights, [(x, read(module(x), x).astype(dtype)) for x in given]
+
+
+def own_weights(module: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw values of order 1 / sqrt(size) for matrices and of order 1 for vectors, for all tensors outside of stubs."""
+    outputs.affordable(module)
+    weights, kept = {}, outputs.masks(module)
+    for p in module.parameters:
+        if not p.owner and p.name not in kept:
+            scale = 1 / np.sqrt(max(p.shape[-1], 8)) if p.is_matrix else 0.5
+            weights[p.name] = np.asarray(rng.standard_normal(p.shape) * scale + (not p.is_matrix))
+    return weights
+
+
+def costly(names: Collection[str]) -> list[mistakes.Mistake]:
+    """Return the mistakes among ``names`` that are not accepted."""
+    return [row for row in map(mistakes.named, names) if not row.accepted]
+
+
+# Effects of a class's mistakes on the full model.
+LEAK = {
+    *("mask_missing", "mask_after_softmax", "mask_zero", "mask_weak", "mask_positive", "mask_upside_down"),
+    *("mask_inverted", "mask_one_more", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch"),
+    *("softmax_twice", "weights_transposed", "heads_merged_wrongly", "heads_split_by_view", "attention_over_batch"),
+    *("norm_over_time", "norm_over_both"),
+}
+ROWS_MIX = {"softmax_over_batch", "attention_over_batch", "norm_over_batch"}
+NO_AVERAGE = {
+    *("mask_after_softmax", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch", "softmax_missing"),
+    *("scale_after_softmax", "weights_transposed", "dropout_in_eval"),
+    *("heads_merged_wrongly", "heads_split_by_view", "attention_over_batch", "norm_over_time", "norm_over_batch"),
+}
+BLIND = {
+    *("mask_upside_down", "mask_inverted", "mask_strict", "mask_diagonal_only", "attention_over_batch"),
+    *("heads_merged_wrongly", "heads_split_by_view"),
+    *("block_no_attention", "block_mlp_twice", "blocks_unused", "tokens_unused", "stack_from_embeddings"),
+}
+IDLE = {"block_no_attention", "block_no_mlp", "block_attention_twice", "block_mlp_twice"}
+DISTURBS = {
+    *("block_post_norm", "block_residual_of_normed", "block_first_residual_of_normed"),
+    *("block_second_residual_of_normed", "block_no_residual", "block_no_first_residual", "block_no_second_residual"),
+    *("block_stream_doubled", "block_second_from_input", "block_norm_after_sublayer"),
+}
+SPREAD = {
+    *("final_norm_missing", "final_norm_unused", "final_norm_first", "head_is_embedding", "norm_not_divided"),
+}
+
+
+def known(charged: Collection[str], effect: Collection[str]) -> list[mistakes.Mistake]:
+    """Return the already deducted mistakes that have this effect."""
+    return [mistakes.named(name) for name in sorted(set(charged) & set(effect))]
+
+
+def decide(judged: Judged, what: str, notes: Notes, elsewhere: Sequence[str] = ()) -> None:
+    """Pass, or raise Partial for one known mistake, or Failed; the mistakes ``elsewhere`` are for another check."""
+    if judged.noise:
+        seen = f"Two passes of {what} on the same input in eval mode differ by up to {judged.noise:.2g}."
+        raise Failed(seen, causes=[mistakes.named("dropout_in_eval")])
+    if judged.match is None:
+        raise Failed(*_unknown(judged, what))
+    explanations = [
+        [row for row in costly(match.mistakes) if row.name not in elsewhere] for match in judged.comparison.matches
+    ]
+    wrong = explanations[0]
+    if not wrong:
+        other = [row.sentence for row in costly(judged.match.mistakes)]
+        remarks = [row.sentence for row in map(mistakes.named, judged.match.mistakes) if row.accepted]
+        equal = "Matches the formula for the same weights"
+        notes.say(" ".join([f"{equal}, with one exception:", *other] if other else remarks) or f"{equal}.")
+        return
+    kind = Partial if all(len(rows) == 1 for rows in explanations) else Failed
+    rest = "Everything else is correct." if kind is Partial else ""
+    if len(explanations) > 1:
+        raise kind(differs(judged, what), rest, [row for rows in explanations for row in rows], either=True)
+    raise kind(differs(judged, what), rest, wrong)
+
+
+OWN = {  # number of parameters of each class, without its submodules' own
+    "attention": lambda n: 4 * n["d"] ** 2 + n["d"],
+    "mlp": lambda n: 8 * n["d"] ** 2 + 5 * n["d"],
+    "block": lambda n: 4 * n["d"],
+    "model": lambda n: (2 * n["V"] + n["T_max"] + 2) * n["d"],
+}
+
+
+def differs(judged: Judged, what: str) -> str:
+    """Describe the difference: in the values, or else in the number of parameters."""
+    gap, position = judged.comparison.gap, judged.comparison.position
+    for name, letter, parts in (("heads_wrong_number", "H", "heads"), ("blocks_wrong_number", "L", "blocks")):
+        if judged.match and name in judged.names:
+            return f"For {letter}={judged.sizes[letter]}, {what} uses {judged.match.count} {parts}."
+    if gap is not None and gap > ROUNDED:
+        return (
+            f"For the same weights the output is off by up to {percent(gap)} of its maximum, from position "
+            f"{position} on."
+        )
+    own = sum(p.size for p in judged.module.parameters if not p.owner)
+    count = f"{own:,} parameters; the formula has {OWN[judged.component](judged.sizes):,}"
+    sizes = ", ".join(f"{name}={size}" for name, size in judged.sizes.items() if name != "blocks")
+    return f"For {sizes}, {what} has {count}."
+
+
+def percent(gap: float) -> str:
+    """Format a fraction as a percentage."""
+    return f"{100 * gap:.0f} %" if gap >= 0.1 else f"{100 * gap:.2g} %"
+
+
+def _unknown(judged: Judged, what: str) -> tuple[str, str]:
+    """Describe the difference and which simpler properties hold, if no known mistake fits."""
+    comparison = judged.comparison
+    if comparison.gap is None:
+        own = [f"{p.name} {p.shape}" for p in judged.module.parameters if not p.owner]
+        shown = ", ".join(own[:4]) + (", ..." if len(own) > 4 else "") or "none"
+        seen = f"{what} has {len(own)} tensors that don't match its formula: {shown}."
+        return f"{seen[0].upper()}{seen[1:]}", "Which one is missing or extra?"
+    facts = "Shape and dtype are correct" + (", no output depends on later positions." if judged.causal else ".")
+    where = f"from position {comparison.position} on"
+    if comparison.alone:
+        where += "; a single token is correct: check scores, mask and softmax"
+    off = f"for the same weights the output is off by up to {percent(comparison.gap)} of its maximum"
+    return (
+        f"{facts} But {off}, {where}.",
+        "No known mistake fits: compare each step of forward with the docstring.",
+    )
+
+
+class Probed(NamedTuple):
+    """A class with stubs, whether all of them are used, and its ``build`` for ``against_oracle``."""
+
+    module: Module
+    used: bool
+    build: Callable[[bool], Module]
+
+
+def around_probes(
+    student: Student,
+    name: str,
+    sizes: Mapping[str, int],
+    probes: Mapping[str, np.ndarray],
+    trial: np.ndarray,
+) -> Probed:
+    """Build the class ``name`` with stubs, in float64, or in float32 if that fails."""
+
+    def build(double: bool) -> tuple[Module, bool]:
+        x = trial if trial.dtype == np.int64 else trial.astype(np.float64 if double else np.float32)
+        return with_stand_ins(student, name, sizes, probes, x, double)
+
+    double = True
+    try:
+        module, used = build(double)
+    except Raised:
+        double = False
+        module, used = build(double)
+    ready = {double: module}
+    return Probed(module, used, lambda double: ready.pop(double, None) or build(double)[0])
+
+
+def with_stand_ins(
+    student: Student,
+    name: str,
+    sizes: Mapping[str, int],
+    probes: Mapping[str, np.ndarray],
+    trial: np.ndarray,
+    double: bool = False,
+) -> tuple[Module, bool]:
+    """Build the class ``name`` with stubs (linear maps) for the classes ``probes``; return whether all are used.
+
+    A class that is not implemented, absent or raises in its constructor is replaced entirely. For a class that is not
+    used at all, a submodule of its size is replaced instead. ``trial`` is the input for this test.
+    """
+    student.stand_in(probes, [part for part in probes if not usable(student, part)])
+    try:
+        module = student.build(name, sizes, double=double)
+    except StudentError as error:
+        if not _of_a_part(error, name):
+            raise
+        student.stand_in(probes, list(probes))
+        module = student.build(name, sizes, double=double, apart=True)
+    calls = module.trial(trial)
+    unused = [part for part in probes if not calls.get(part)]
+    inside = [
+        module.stand_in(part, probes[part], WEIGHTS[part] * sizes["d"] ** 2, sizes.get("L", 1)) for part in unused
+    ]
+    if unused and all(inside):
+        calls = module.trial(trial)
+        unused = [part for part in unused if not calls.get(part)]
+    return module, not unused
+
+
+def _of_a_part(error: StudentError, name: str) -> bool:
+    """Return whether building the class ``name`` may have failed because of another class."""
+    if isinstance(error, Absent):
+        return error.name != name
+    if isinstance(error, Raised):
+        return bool({frame[2].split(".")[0] for frame in error.remote.frames} & (PARTS - {name}))
+    return True
+
+
+def usable(student: Student, name: str) -> bool:
+    """Return whether the submission has a class of that name with an implemented constructor."""
+    try:
+        _, _, stubs = student.written(name)
+    except (Absent, Raised):
+        return False
+    return "__init__" not in stubs

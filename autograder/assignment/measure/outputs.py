@@ -1,0 +1,162 @@
+"""Steps shared by several criteria: from a model's outputs to numbers that can be compared."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.assignment import mistakes
+from autograder.grading.verdict import Failed
+from autograder.sandbox.remote.errors import StudentError
+from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.replies import LARGEST, real
+from autograder.sandbox.remote.wire import Opaque
+
+MOVES = 1e-6  # least change of an output when the weights change
+MOST = 6_000_000  # parameters, seven times those of the course's model
+TENSORS = 1024  # ten times those of the course's model with a tensor for each head
+T_MAX = 17  # for the classes alone
+# B and T are drawn from these: none equals d, H, d_head or T_max there, or three, the number of roles.
+BATCHES, LENGTHS = (2, 6, 7, 9), tuple(range(10, T_MAX))
+
+
+def draw_shapes(rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Draw two pairs (B, T), all sizes distinct and the longest first, so that code can't be tailored to them."""
+    lengths = sorted(rng.choice(LENGTHS, 2, replace=False), reverse=True)
+    return [(int(B), int(T)) for B, T in zip(rng.choice(BATCHES, 2, replace=False), lengths, strict=True)]
+
+
+def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return ``output`` if it is a finite floating point tensor of ``shape``; raise Failed otherwise."""
+    if not isinstance(output, np.ndarray):
+        kind = output.type if isinstance(output, Opaque) else type(output).__name__
+        found = "None" if output is None else f"a value of type {kind}"
+        raise Failed(
+            f"forward returned {found}; it should return a tensor of shape {shape}.",
+            "" if output is None else "Check the return statement of forward.",
+            [mistakes.named("result_is_none")] if output is None else [],
+        )
+    if output.shape != shape:
+        raise Failed(f"The output has shape {output.shape}; it should be {shape}.")
+    if output.dtype.kind != "f":
+        raise Failed("The output has an integer dtype; it should be floating point.")
+    bad = ~np.isfinite(output)
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise Failed(
+            f"{int(bad.sum()):,} of {output.size:,} entries of the output are not finite; the first is at {first}.",
+            "Does a position have only scores of -inf, so its softmax is 0/0, or is 0 multiplied by -inf?",
+        )
+    return output
+
+
+def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the logits in ``output``, validated by ``tensor``.
+
+    Accepts the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
+    """
+    found = _first(output)
+    B, T, V = shape
+    if isinstance(found, np.ndarray) and T > 1 and found.shape == (B, 1, V):
+        raise Failed(
+            f"For {T} tokens the logits have shape {found.shape}; it should be {shape}.",
+            causes=[mistakes.named("logits_of_last_position")],
+        )
+    return tensor(found, shape)
+
+
+def _first(output: Any) -> Any:
+    if isinstance(output, dict):
+        output = output.get("logits")
+    return output[0] if isinstance(output, (tuple, list)) and output else output
+
+
+def number(value: Any) -> float | None:
+    """Read a number, or an array with one element, that is finite and at most LARGEST in size; else None."""
+    try:
+        found = real(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
+    except (OverflowError, TypeError):
+        return None
+    return found if abs(found) <= LARGEST else None
+
+
+def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return new values for every trainable parameter, large enough that attention is far from uniform.
+
+    Vectors are biases or gains, indistinguishable here: they get entries of either sign and of size 0.5 to 1.5, since a
+    gain near 0 would hide the values it scales.
+    """
+    affordable(model)
+    vectors = {
+        p.name: np.asarray(rng.uniform(0.5, 1.5, p.shape) * rng.choice([-1.0, 1.0], p.shape), np.float32)
+        for p in model.parameters
+        if p.grad and not p.is_matrix
+    }
+    return vectors | random_matrices(model, rng, 1.5)
+
+
+def affordable(module: Module) -> None:
+    """Raise Failed if a module has far too many parameters to send values for them."""
+    if module.numel > MOST or len(module.parameters) > TENSORS:
+        raise Failed(
+            f"The {module.name} has {module.numel:,} parameters in {len(module.parameters):,} tensors, too many to "
+            f"check.",
+            "Which size is wrong?",
+        )
+
+
+def random_matrices(
+    model: Module, rng: np.random.Generator, size: float, frozen: bool = False
+) -> dict[str, np.ndarray]:
+    """Return new trainable matrices, or with ``frozen`` all, of standard deviation ``size`` / sqrt(last dimension).
+
+    With gains of 1 and biases of 0, the logits then have a standard deviation of about ``size``. The values are
+    uniform, which is faster than normal and just as good.
+    """
+    affordable(model)
+    kept = masks(model)
+    return {
+        p.name: (rng.random(p.shape, np.float32) - np.float32(0.5)) * np.float32(size * np.sqrt(12 / p.shape[-1]))
+        for p in model.parameters
+        if (p.grad or frozen) and p.is_matrix and p.name not in kept
+    }
+
+
+def masks(module: Module) -> set[str]:
+    """Return the names of parameters that are triangular masks of two values rather than weights.
+
+    The parameter count deducts them once; with other values in them everything else would be wrong too.
+    """
+    claimed = {p.name for p in module.parameters if p.mask}
+    values: dict[str, np.ndarray] = {}
+    if claimed:
+        with contextlib.suppress(StudentError):  # callers that need the values report the error
+            values = module.pull()
+    return {name for name in claimed & values.keys() if _is_triangle(values[name])}
+
+
+def _is_triangle(value: np.ndarray) -> bool:
+    n = value.shape[-1] if value.ndim else 0
+    if n < 2 or value.size != n * n or len(np.unique(value)) != 2:
+        return False
+    alike = value.reshape(n, n) == value.flat[0]
+    return any(np.array_equal(alike, triangle) for triangle in (np.tri(n), np.tri(n).T))
+
+
+def under(module: Module, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+    """Set ``weights`` and return the output for ``x``; raise Failed if the output stays the same.
+
+    Otherwise a class that returns its input would pass checks of invariance.
+    """
+    before = tensor(module(x), x.shape)
+    module.push(weights)
+    after = tensor(module(x), x.shape)
+    if not np.abs(after - before).max() > MOVES:
+        raise Failed(
+            f"Changing the weights left the output of {module.name} unchanged.",
+            "Does forward use the parts that __init__ creates?",
+        )
+    return after

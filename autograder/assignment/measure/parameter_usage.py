@@ -1,0 +1,211 @@
+"""Tests of a model's claims (parameter count, loss, shapes): they count only if its logits bear them out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.assignment.measure import outputs
+from autograder.assignment.mistakes import Mistake
+from autograder.assignment.oracle import layout
+from autograder.assignment.sizes import Dims
+from autograder.grading.verdict import Failed
+from autograder.sandbox.remote.errors import StudentError
+from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.replies import Parameter
+from autograder.sandbox.remote.student_code import Student
+
+SHORT = (2, 7)  # enough tokens for most weights; the embedding tables need more
+DRAWN = 32  # forward passes per mean
+FOLLOWS = 4.0  # times the variance of such a mean; weights without effect give a factor of 1
+SURE = 10.0  # standard errors of such a mean
+PLAIN = "Is a table or matrix a plain tensor rather than an nn.Parameter?"
+ROUNDING = 1e-5  # of the largest logit
+LOOKED_AT = 64  # largest tensors: padding of a count is large, or in many tensors
+TRIED = 8  # layouts: if two sizes are equal, the first layouts may mistake one for the other
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Evidence against a model's claims; "" if there is none, or if the model does not run."""
+
+    about_logits: str = ""
+    about_parameters: str = ""
+    idle: str = ""  # if most parameters move no logit
+    hint: str = "Is every parameter used, from the embeddings through all blocks to the logits?"
+    causes: tuple[Mistake, ...] = ()
+    steady: bool = False  # whether two passes gave the same logits
+
+
+def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
+    """Set the weights of a small GPT, here and in a replica, and test whether its logits depend on them alone."""
+    idx = rng.integers(0, n.V, SHORT)
+    try:
+        model = student.shared("GPT", n.arguments())
+        weights = _weights(model, rng)
+        before, variance = _mean(model, idx, n)
+        model.push(weights)
+        after, more = _mean(model, idx, n)
+        steady = not variance.any() and not more.any()
+        moved, by_chance = ((after - before) ** 2).mean(-1), (variance + more).mean(-1)
+        # If forward is random, the effect at one position can drown in the noise.
+        follows = (moved > 0).all() if steady else np.mean(moved / np.maximum(by_chance, 1e-30)) > FOLLOWS
+        if not follows:
+            said = "When all parameters of a small GPT change, the logits do not."
+            return Claims(said, said, steady=steady)
+        kept = model.pull()
+        unset = sum(name not in kept or not np.array_equal(value, kept[name]) for name, value in weights.items())
+        if unset:
+            said = f"{unset} parameters of a small GPT don't keep the values that are copied into them."
+            return Claims(said, said, steady=steady)
+        twin = student.witness.build("GPT", n.arguments(), seed=1)
+        twin.push(weights)
+        again = _logits(twin, idx, n) if steady else _mean(twin, idx, n)[0]
+        gap = float(np.abs(again - after).max())
+        noise = SURE * math.sqrt(max(variance.max(), more.max()))
+        if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
+            said = f"Two GPTs from different seeds with the same parameters differ by {gap:.2g}; they should be equal."
+            return Claims(about_parameters=said, hint=PLAIN, steady=steady)
+        dead = sum(p.size for p in idle(model, n, rng, model.numel // 2 + 1))
+    except (Failed, StudentError):
+        return Claims()  # the checks themselves report it
+    said = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} don't affect any logit."
+    return Claims(idle=said if dead else "", steady=steady)
+
+
+def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean logits and their variances: forward may be random, as with dropout that is always on."""
+    first, again = (_logits(model, idx, n, seed) for seed in (0, 1))
+    if np.array_equal(first, again):
+        return first, np.zeros(first.shape)
+    drawn = np.stack([_logits(model, idx, n, seed) for seed in range(2, 2 + DRAWN)]).astype(np.float64)
+    return drawn.mean(0), drawn.var(0, ddof=1) / DRAWN
+
+
+def backed(student: Student, model: Module, dims: Dims, rng: np.random.Generator) -> None:
+    """Raise Failed if parameters are counted that the model does not use.
+
+    If each class has exactly the tensors its formula needs, the count is right, even if forward forgets one: the
+    class's own check deducts that. Otherwise every tensor has to move the logits.
+    """
+    try:
+        if laid_out(student, model, dims):
+            return
+    except StudentError:
+        pass  # without the classes, test the full model
+    with student.fresh() as fresh:
+        unused = idle(fresh.build("GPT", dims.arguments()), dims, rng)
+    if unused:
+        count = sum(p.size for p in unused)
+        names = ", ".join(p.name for p in unused[:4])
+        raise Failed(
+            f"Of the {model.numel:,} parameters at {dims}, {count:,} don't affect any logit: {names}.",
+            "Does forward use everything that __init__ creates?",
+        )
+
+
+def laid_out(student: Student, model: Module, dims: Dims) -> bool:
+    """Return whether the shapes in each class, and in GPT around them, are exactly those of the formula."""
+    d, sizes = dims.d, {"d": dims.d, "H": dims.H, "T_max": dims.T_max}
+    attention = shapes(student.shared("MultiHeadAttention", sizes).parameters)
+    mlp = shapes(student.shared("MLP", {"d": d}).parameters)
+    block = shapes(student.shared("Block", sizes).parameters)
+    around = without(block, attention, mlp)
+    outside = without(shapes(model.parameters), *[block] * dims.L)
+    if around is None or outside is None:
+        return False
+    norms = (reading for reading, _ in layout.norms(layout.positions(around), d, ["ln1", "ln2"]))
+    rest = (reading for reading, _ in layout.model(outside, dims.V, dims.T_max, d))
+    return (
+        filled(attention, layout.attention(attention, d, dims.H))
+        and filled(mlp, (reading for reading in layout.mlp(mlp, d) if reading["up"].shape == (d, 4 * d)))
+        and filled(around, norms)
+        and filled(outside, rest)
+    )
+
+
+def shapes(parameters: Sequence[Parameter]) -> list[tuple[str, tuple[int, ...]]]:
+    """Return names and shapes as ``align`` expects them."""
+    return [(p.name, p.shape) for p in parameters]
+
+
+def without(
+    whole: list[tuple[str, tuple[int, ...]]], *parts: list[tuple[str, tuple[int, ...]]]
+) -> list[tuple[str, tuple[int, ...]]] | None:
+    """Remove one tensor from ``whole`` for each shape in ``parts``; None if one is missing."""
+    taken = Counter(shape for part in parts for _, shape in part)
+    rest = []
+    for name, shape in whole:
+        if taken[shape]:
+            taken[shape] -= 1
+        else:
+            rest.append((name, shape))
+    return None if taken.total() else rest
+
+
+def filled(tensors: list[tuple[str, tuple[int, ...]]], readings: Iterable[layout.Reading]) -> bool:
+    """Return whether one of the first layouts uses every entry of ``tensors`` in the formula."""
+    total = sum(math.prod(shape) for _, shape in tensors)
+    try:
+        return any(_places(reading) == total for reading in itertools.islice(readings, TRIED))
+    except ValueError:
+        return False  # incompatible shapes
+
+
+def _places(reading: layout.Reading) -> int:
+    places = np.concatenate([place.reshape(-1) for place in reading.values()])
+    return int(np.count_nonzero(np.bincount(places[places >= 0])))
+
+
+def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> list[Parameter]:
+    """Return the larger parameters of GPT at ``dims`` of which a random slice can change without moving any logit.
+
+    Empty once parameters that do move logits have ``most`` entries. A parameter that can't be set moves nothing.
+    """
+    few = rng.integers(0, dims.V, SHORT)  # no other shape, which a wrong model may refuse
+    every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
+    weights = _weights(model, rng)
+    model.push(weights)
+    found, moving, seen = [], 0, _with(model, {}, few, dims)
+    for p in sorted(model.parameters, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
+        changed = weights[p.name].copy()
+        changed[rng.integers(len(changed)) if p.shape else ()] *= -1
+        before, seen = seen, _with(model, {p.name: changed}, few, dims)
+        if _differ(before, seen) or _differ(
+            *(_with(model, {p.name: value}, every, dims) for value in (weights[p.name], changed))
+        ):
+            moving += p.size
+        else:
+            found.append(p)
+        if 0 < most <= moving:
+            return []
+    return found
+
+
+def _with(model: Module, values: Mapping[str, np.ndarray], idx: np.ndarray, dims: Dims) -> np.ndarray | None:
+    """Set ``values`` and return the logits; None if forward fails."""
+    try:
+        if values:
+            model.push(values)
+        return _logits(model, idx, dims)
+    except (Failed, StudentError):
+        return None
+
+
+def _differ(before: np.ndarray | None, after: np.ndarray | None) -> bool:
+    return before is not None and after is not None and not np.array_equal(before, after)
+
+
+def _weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Return values for all parameters, including those that are not trained."""
+    outputs.affordable(model)
+    return {p.name: np.ones(p.shape, np.float32) for p in model.parameters} | outputs.random_weights(model, rng)
+
+
+def _logits(model: Module, idx: np.ndarray, dims: Dims, seed: int = 0) -> np.ndarray:
+    return outputs.logits(model(idx, seed=seed), (*idx.shape, dims.V))

@@ -1,0 +1,125 @@
+"""The student's own formula for the number of parameters: its values, and its error as a term in V, T_max, d, L."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.assignment import mistakes
+from autograder.assignment.measure.outputs import number
+from autograder.assignment.mistakes import Mistake
+from autograder.assignment.oracle import parameter_count
+from autograder.assignment.sizes import Dims
+from autograder.grading.verdict import Failed
+from autograder.sandbox.remote.errors import StudentError
+from autograder.sandbox.remote.student_code import Student
+
+
+def letters_of(dims: Dims) -> dict[str, int]:
+    """Return the arguments of the student's formula."""
+    return {"V": dims.V, "T_max": dims.T_max, "d": dims.d, "L": dims.L}
+
+
+def whole(dims: Dims) -> dict[str, float]:
+    """Return the correct values of the student's formula."""
+    return {**parameter_count.parts(**letters_of(dims)), "total": parameter_count.total(dims)}
+
+
+def ask(student: Student, name: str, sizes: dict[str, int]) -> Any:
+    """Call a formula of the student's with model building disabled: it has to be derived on paper."""
+    return student.function(name, *sizes.values(), models=False)
+
+
+def counts(student: Student, sizes: dict[str, int]) -> dict[str, float]:
+    """Return the numbers that the student's parameter_count gives for ``sizes``."""
+    try:
+        got = ask(student, "parameter_count", sizes)
+    except StudentError:
+        return {}
+    found = {name: number(got.get(name)) for name in (*parameter_count.PARTS, "total")} if isinstance(got, dict) else {}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def compare(
+    name: str, sizes: dict[str, int], got: Any, expected: dict[str, float], tolerance: float
+) -> tuple[str, str] | None:
+    """Return the first key at which ``got`` differs from ``expected``, and the difference in words.
+
+    Raises Failed unless ``got`` is a dict with these keys and finite numbers.
+    """
+    call = f"{name}({', '.join(f'{key}={value}' for key, value in sizes.items())})"
+    if got is None:
+        raise Failed(f"{call} returned None.", causes=[mistakes.named("formula_printed")])
+    if not isinstance(got, dict):
+        raise Failed(f"{call} returned {_kind(got)}, not a dict.")
+    missing = [key for key in expected if key not in got]
+    if missing:
+        raise Failed(f"{call} has no entry {', '.join(map(repr, missing))}.", f"It should have {', '.join(expected)}.")
+    for key, right in expected.items():
+        value = number(got[key])
+        if value is None:
+            raise Failed(f"{call}[{key!r}] is {_kind(got[key])}, not a finite number.")
+        if not abs(value - right) <= tolerance:
+            shown = f"{value:,.4g} instead of {right:,.4g}" if tolerance else f"{value:,.0f} instead of {right:,.0f}"
+            return key, f"{call}[{key!r}] is {shown}."
+    return None
+
+
+KNOWN = {  # (part of the student's formula, difference): mistake
+    ("attention", "+3dL"): "formula_biases_added",
+    ("attention", "-dL"): "formula_biases_forgotten",
+    ("mlp", "-5dL"): "formula_biases_forgotten",
+    ("mlp", "-4dL"): "formula_biases_forgotten",
+    ("mlp", "-dL"): "formula_biases_forgotten",
+    ("embeddings", "-Vd"): "formula_tied",
+    ("final", "-Vd"): "formula_tied",
+}
+
+
+def in_letters(student: Student, tried: Sequence[Dims], key: str, seen: str) -> tuple[str, str, list[Mistake]]:
+    """Return the message for one wrong entry with its error as a term, a hint, and the mistakes that explain it."""
+    values = [found[key] for dims in tried if key in (found := counts(student, letters_of(dims)))]
+    if len(values) < len(tried) or not all(value == round(value) for value in values):
+        return seen, "", []
+    if len(set(values)) == 1:
+        return seen, "", [mistakes.named("formula_fixed")]
+    term = parameter_count.letters(
+        [(n, round(value) - round(whole(n)[key])) for n, value in zip(tried, values, strict=True)]
+    )
+    if not term:
+        return seen, "Which term of that part differs from your own class?", []
+    causes = [mistakes.named(KNOWN[key, term])] if (key, term) in KNOWN else []
+    seen = f"{seen} At every size tried, the difference is {term}."
+    return seen, "" if causes else "Is that term a bias, a LayerNorm or a matrix?", causes
+
+
+def slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
+    """Return the mistake that gives exactly these percentages, if one does."""
+    blocks = sum(parts[name] for name in ("attention", "mlp", "block_norms"))
+    slips = {"shares_as_fractions": (1 / sum(parts.values()), 0.00051), "shares_of_blocks": (100 / blocks, 0.051)}
+    inside = {name: number(shares[name]) or 0 for name in ("attention", "mlp", "block_norms")}
+    return [
+        mistakes.named(slip)
+        for slip, (factor, near) in slips.items()
+        if all(abs(value - parts[name] * factor) <= near for name, value in inside.items())
+    ]
+
+
+def of_own(student: Student, sizes: dict[str, int]) -> dict[str, float] | None:
+    """Return the percentages that follow from the student's own parameter_count; None if it gives no numbers."""
+    counted = counts(student, sizes)
+    values = {name: counted[name] for name in parameter_count.PARTS if counted.get(name, 0) > 0}
+    if len(values) < len(parameter_count.PARTS):
+        return None
+    return {name: 100 * value / sum(values.values()) for name, value in values.items()}
+
+
+def _kind(value: Any) -> str:
+    return (
+        "None"
+        if value is None
+        else reprlib.repr(value)
+        if isinstance(value, (int, float, str))
+        else type(value).__name__
+    )

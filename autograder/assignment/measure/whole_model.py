@@ -1,0 +1,323 @@
+"""The full model against the oracle: GPT's logits are those of its classes' layouts and mistakes, composed.
+
+A class is compared alone and around stubs. This file tests that GPT with its real blocks is their composition, also at
+the course configuration. The oracle then knows the student's logits for any weights, and gives the other side of every
+comparison. If no layout is known, the checks compare two of the student's processes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autograder.assignment import mistakes
+from autograder.assignment.measure import comparison, outputs, parameter_usage
+from autograder.assignment.mistakes import Mistake
+from autograder.assignment.oracle.client import Composed, Layout, Oracle, Part
+from autograder.assignment.sizes import Dims
+from autograder.grading.verdict import Failed
+from autograder.sandbox.remote.errors import StudentError
+from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.replies import Parameter
+from autograder.sandbox.remote.student_code import Student
+
+CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
+ROUGH = 3e-2  # of the largest logit: what bfloat16 makes of them
+BATCHES = (9, 11, 13, 15, 17, 19)  # rows of the short case: no multiple of what code may group them by
+SHORT = 9  # positions, enough to confirm that a known model is the right one
+NEARLY = 0.95  # of the blocks' parameters: the smallest tensors are not looked at
+UNUSED = "Does forward apply every block, at every size?"
+ARGUMENTS = "Which sizes do Block and GPT pass on, and is one hard-coded?"
+
+Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> logits (B, T, V)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The result of comparing the full model.
+
+    ``layout`` is None if GPT is not known to be the composition of its classes. ``differs`` describes a known
+    difference from that, ``unused`` the parameters without effect at the course configuration only; ``names`` are the
+    mistakes that explain it.
+    """
+
+    student: Student
+    oracle: Oracle
+    layout: Layout | None = None
+    order: tuple[int, ...] = ()  # in which the blocks are applied, by their numbers in the listing
+    differs: str = ""
+    names: tuple[str, ...] = ()
+    unused: str = ""
+    without_blocks: bool = False  # whether the parameters without effect are those of all blocks
+
+    @property
+    def causes(self) -> list[Mistake]:
+        """The mistakes that show only in the full model."""
+        return [mistakes.named(name) for name in self.names]
+
+    @property
+    def mistakes(self) -> bool:
+        """True if the layout includes a mistake, named by its class's own check."""
+        return self.layout is not None and any(part.how for part in self.layout.parts.values())
+
+    def composed(self, model: Module, n: Dims, weights: Mapping[str, np.ndarray]) -> Composed | None:
+        """Compose the oracle's version of ``model``, a GPT of any sizes, with these ``weights``; None if unknown."""
+        layout = self._at(model, n)
+        return self.oracle.compose(layout, weights) if layout and layout.names <= weights.keys() else None
+
+    def forward(
+        self, model: Module, n: Dims, weights: Mapping[str, np.ndarray], rng: np.random.Generator
+    ) -> Forward | None:
+        """Return the oracle's forward for ``model``, a GPT of any sizes that has all these ``weights``.
+
+        None if that is not known, or if the model differs from it on a first input.
+        """
+        known = self.composed(model, n, weights)
+        if known is None:
+            return None
+
+        def own(idx: np.ndarray) -> np.ndarray:
+            return outputs.logits(model(idx), (*idx.shape, n.V))
+
+        def forward(idx: np.ndarray) -> np.ndarray:
+            logits = known.logits(idx)
+            return own(idx) if logits is None else logits  # the model's own error, if any, explains it
+
+        idx = rng.integers(0, n.V, (2, min(n.T_max, SHORT)))
+        try:
+            right = forward(idx)
+            gap = np.abs(own(idx) - right).max()
+        except (Failed, StudentError):
+            return None
+        return forward if gap <= CLOSE * max(1.0, float(np.abs(right).max())) else None
+
+    def _at(self, model: Module, n: Dims) -> Layout | None:
+        """Return the layout of ``model`` at its sizes, if known."""
+        if self.layout is None or self.layout.sizes == n.arguments():
+            return self.layout
+        found = blocks_of(self.student, self.layout.parts, model, n)
+        order = {(*range(len(self.order)),): range(n.L), (*reversed(range(len(self.order))),): range(n.L)[::-1]}
+        if found is None or self.order not in order or not _has(self.layout.parts["model"], found.own):
+            return None
+        return replace(found, blocks=tuple(found.blocks[i] for i in order[self.order]))
+
+
+def examine(
+    student: Student,
+    oracle: Oracle,
+    judged: Mapping[str, comparison.Judged],
+    course: Dims,
+    small: Dims,
+    rng: np.random.Generator,
+) -> Whole:
+    """Compare GPT with the composition of its classes at the course configuration; if it differs, find out why."""
+    whole = compare(student, oracle, judged, course, rng)
+    if not whole.differs:
+        return whole
+    if (again := compare(student, oracle, judged, small, rng)).differs:
+        return again
+    try:
+        model = student.shared("GPT", course.arguments())
+        unused = sum(p.size for p in parameter_usage.idle(model, course, rng))
+        blocks = course.L * student.shared("Block", {"d": course.d, "H": course.H, "T_max": course.T_max}).numel
+    except (Failed, StudentError):
+        return whole
+    if not unused:
+        return whole
+    said = f"At {course}, {unused:,} of the {model.numel:,} parameters don't affect any logit."
+    return replace(whole, unused=said, without_blocks=unused > NEARLY * blocks)
+
+
+def compare(
+    student: Student,
+    oracle: Oracle,
+    judged: Mapping[str, comparison.Judged],
+    n: Dims,
+    rng: np.random.Generator,
+) -> Whole:
+    """Compare GPT at ``n`` with the composition of the classes in ``judged``, in float32 as it runs."""
+    unknown = Whole(student, oracle)
+    if not {"attention", "mlp", "block", "model"} <= judged.keys() or not all(map(_is_known, judged.values())):
+        return unknown
+    parts = {component: _part(judged[component]) for component in ("attention", "mlp", "block")}
+    expected = _deducted(judged["model"].names)
+    # B and one T are drawn, so that a model cannot know the sizes of the comparison; one case is short, for a quick
+    # search for mistakes, and one of full length.
+    batches = int(rng.choice(BATCHES)), int(rng.integers(2, 5))
+    shapes = [(batches[0], min(SHORT, n.T_max)), (batches[1], int(rng.integers(n.T_max // 8 + 1, n.T_max)))]
+    tokens = [rng.integers(0, n.V, shape) for shape in (*shapes, (2, n.T_max))]
+    try:
+        model = student.shared("GPT", n.arguments())
+        layout = blocks_of(student, parts, model, n)
+        if layout is None:
+            return unknown
+        # A learnt scale computes the formula only at its initial value, which the class's own check kept.
+        compared = {name for name, _ in _part(judged["model"]).shapes}
+        scales = {p.name for p in model.parameters if not p.shape and p.name in layout.own} - compared
+        layout = replace(layout, own=tuple(name for name in layout.own if name not in scales))
+        weights = {name: value for name, value in initial_spread(model, rng).items() if name not in scales}
+        model.push(weights)
+        cases = [(idx, outputs.logits(model(idx), (*idx.shape, n.V)).astype(np.float32)) for idx in tokens]
+    except (Failed, StudentError):
+        return unknown  # the checks themselves report it
+    if not layout.names <= weights.keys():
+        return unknown
+    own = {name: weights[name] for name in layout.own}
+
+    def fitting(part: Part) -> tuple[Composed | None, tuple[int, ...]]:
+        """Compose GPT with its own tensors as in ``part``; return it and the block order that gives ``cases``."""
+        composed = oracle.compose(replace(layout, parts=parts | {"model": part}), weights)
+        return composed, composed.block_order(cases, CLOSE) if composed else ()
+
+    part = _part(judged["model"])
+    composed, order = fitting(part) if _has(part, layout.own) else (None, ())
+    if composed and order:
+        return _known(student, oracle, composed.layout, order)
+    if composed and composed.block_order(cases, ROUGH) and _same_in_float64(student, oracle, composed, weights, n):
+        return unknown  # it casts to a lower precision
+    blocks = composed or oracle.compose(layout, weights)
+    if blocks is None:
+        return unknown
+    # Some mistakes of GPT show only around its real blocks.
+    sizes = n.arguments() | {"blocks": n.L}
+    found = oracle.identify("model", own, cases[:1], sizes, {}, CLOSE, sorted(expected), blocks=blocks)
+    alike = [match for match in found.matches if _deducted(match.mistakes) == expected]
+    for match in alike[:1]:  # its own tensors may be laid out differently than in its own check
+        tensors = tuple((name, value.shape) for name, value in own.items())
+        again, order = fitting(Part(tensors, n.arguments(), match.reading, match.how))
+        if again and order:
+            return _known(student, oracle, again.layout, order)
+    names = {name for match in found.matches for name in _deducted(match.mistakes)} - expected
+    if not names and any(_deducted(part.names) for part in judged.values()):
+        return unknown  # some mistakes multiply rounding, so that nothing follows from a difference
+    gap = f" by up to {comparison.percent(found.gap)} of the largest" if found.gap is not None else ""
+    return Whole(
+        student,
+        oracle,
+        differs=f"At {n} the logits differ from the composition of your own blocks{gap}.",
+        names=tuple(sorted(names)) if len(found.matches) == 1 else (),
+    )
+
+
+def _same_in_float64(
+    student: Student, oracle: Oracle, composed: Composed, weights: Mapping[str, np.ndarray], n: Dims
+) -> bool:
+    """Return whether GPT is the composition in float64, where code that casts to a lower precision casts nothing."""
+    wide = {name: value.astype(np.float64) for name, value in weights.items()}
+    idx = np.arange(2 * n.T_max).reshape(2, n.T_max) % n.V
+    try:
+        model = student.build("GPT", n.arguments(), double=True)
+        model.push(wide)
+        logits = outputs.logits(model(idx), (*idx.shape, n.V)).astype(np.float64)
+    except (Failed, StudentError):
+        return False
+    precise = oracle.compose(composed.layout, wide)
+    return precise is not None and bool(precise.block_order([(idx, logits)], comparison.ROUNDED))
+
+
+def _known(student: Student, oracle: Oracle, layout: Layout, order: tuple[int, ...]) -> Whole:
+    return Whole(student, oracle, replace(layout, blocks=tuple(layout.blocks[i] for i in order)), order)
+
+
+def initial_spread(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw all parameters but masks: matrices about as large as initial ones, gains and biases around 1."""
+    few = [p for p in model.parameters if not p.is_matrix]
+    vectors = {p.name: np.asarray(np.float32(0.5) + rng.random(p.shape, np.float32)) for p in few}
+    return vectors | outputs.random_matrices(model, rng, 1.0, frozen=True)
+
+
+def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dims) -> Layout | None:
+    """Assign the tensors of ``model`` to the parts of each block by name and shape; None if that fails."""
+    sizes = {"d": n.d, "H": n.H, "T_max": n.T_max}
+    try:
+        classes = {
+            "attention": student.shared("MultiHeadAttention", sizes),
+            "mlp": student.shared("MLP", {"d": n.d}),
+            "block": student.shared("Block", sizes),
+        }
+    except StudentError:
+        return None
+    block = classes["block"].parameters
+    local: dict[str, tuple[str, ...]] = {}  # names of each part's tensors in its class
+    inner: dict[str, tuple[str, ...]] = {}  # names in a block
+    for component in ("attention", "mlp"):
+        listed = _listed(classes[component].parameters, parts[component])
+        found = prefixes(block, listed) or prefixes(block, _without_common_prefix(listed))
+        if len(found) != 1:
+            return None
+        local[component], inner[component] = tuple(p.name for p in listed), found[0]
+    taken = {name for names in inner.values() for name in names}
+    masks = {p.name for p in block if p.mask}
+    inner["block"] = tuple(p.name for p in block if p.name not in taken | masks)
+    local["block"] = inner["block"]
+    if not _has(parts["block"], inner["block"]):
+        return None
+    in_model = prefixes(model.parameters, block)
+    if len(in_model) != n.L:
+        return None
+    blocks = []
+    for names in in_model:
+        there = dict(zip((p.name for p in block), names, strict=True))
+        blocks.append({component: tuple(there[name] for name in part) for component, part in inner.items()})
+    held = {name for names in in_model for name in names}
+    own = tuple(p.name for p in model.parameters if p.name not in held)
+    return Layout(n.arguments(), parts, local, tuple(blocks), own)
+
+
+def prefixes(whole: Sequence[Parameter], part: Sequence[Parameter]) -> list[tuple[str, ...]]:
+    """Return the names that the tensors of ``part`` have in ``whole``, once for each prefix under which all exist."""
+    if not part:
+        return []
+    shapes = {p.name: p.shape for p in whole}
+    first = part[0].name
+    found = []
+    for name in shapes:
+        at = name.removesuffix(first)
+        if (
+            (at.endswith(".") or not at)
+            and name == at + first
+            and all(shapes.get(at + p.name) == p.shape for p in part)
+        ):
+            found.append(tuple(at + p.name for p in part))
+    return found
+
+
+def _without_common_prefix(part: Sequence[Parameter]) -> list[Parameter]:
+    """Drop a first name that all tensors share, as of a class that only wraps another."""
+    outer = {p.name.split(".")[0] for p in part}
+    shorter = [p._replace(name=p.name.partition(".")[2]) for p in part]
+    return shorter if len(outer) == 1 and all(p.name for p in shorter) else []
+
+
+def _listed(parameters: Sequence[Parameter], part: Part) -> list[Parameter]:
+    """Return the tensors that the class's own check compared: all but masks."""
+    masks = {name for name, _ in part.shapes}
+    return [p for p in parameters if not p.mask or p.name in masks]
+
+
+def _has(part: Part, names: Sequence[str]) -> bool:
+    """Return whether ``names`` are those that the class's own check compared, up to numbers in them."""
+    return [re.sub("[0-9]+", "*", name) for name, _ in part.shapes] == [re.sub("[0-9]+", "*", name) for name in names]
+
+
+def _deducted(names: Collection[str]) -> set[str]:
+    """Return the mistakes among ``names`` that cost points."""
+    return {name for name in names if not mistakes.named(name).accepted}
+
+
+def _is_known(judged: comparison.Judged) -> bool:
+    """Return whether one explanation fits the class, with the requested number of heads and blocks."""
+    count = {"attention": judged.sizes.get("H"), "model": judged.sizes.get("L")}.get(judged.component, 0)
+    matches = judged.comparison.matches
+    alike = len({frozenset(_deducted(match.mistakes)) for match in matches}) == 1
+    return alike and matches[0].count == count and not judged.noise
+
+
+def _part(judged: comparison.Judged) -> Part:
+    match = judged.match
+    assert match is not None
+    shapes = tuple((p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights)
+    return Part(shapes, judged.sizes, match.reading, match.how)

@@ -1,0 +1,200 @@
+"""List mistakes that an exception identifies, by its type and text. The first row that fits counts."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from autograder.assignment.mistakes.row import Mistake
+
+_row = partial(Mistake, "python", "tasks 5.1 to 5.3")
+
+OF_TORCH = "Linear|Module|ModuleList|Sequential|LayerNorm|Embedding|GELU|ReLU|Softmax"
+MODULE = f"({OF_TORCH}|Head|MultiHeadAttention|MLP|Block)"
+OF_TENSORS = "(dim|shape|size|view|reshape|transpose|softmax|log_softmax|mean|sum|split|chunk|masked_fill|mT|T)"
+DTYPES = "(Double|Float|Half|BFloat16)"
+
+ROWS = (
+    _row(
+        "size_is_float",
+        "A size is a float: / always gives a float; // gives an int.",
+        "divisions",
+        raises=(
+            ("TypeError", r"found element of type float|but got float|tuple of ints, not float"),
+            ("TypeError", r"'float' object (cannot be interpreted|is not iterable)|slice indices must be"),
+        ),
+    ),
+    _row(
+        "super_init_missing",
+        "nn.Module's __init__ has not run: call super().__init__() before setting any attribute.",
+        "the first line of __init__",
+        raises=(
+            ("AttributeError", r"before Module\.__init__\(\) call"),
+            ("AttributeError", r"no attribute '_(parameters|buffers|modules|\w+_hooks)'"),
+        ),
+    ),
+    _row(
+        "result_is_none",
+        "A value is None: a function that returns nothing gives None.",
+        "missing returns",
+        raises=(
+            ("AttributeError", r"'NoneType' object has no attribute"),
+            ("TypeError", r"'NoneType'|not NoneType"),
+        ),
+    ),
+    _row(
+        "list_called",
+        "A list of modules is not a module: loop over it, or use nn.Sequential.",
+        "how the list is used",
+        raises=(
+            ("AttributeError", r"'list' object has no attribute"),
+            ("TypeError", r"'list' object is not callable"),
+        ),
+    ),
+    _row(
+        "module_for_tensor",
+        "A module is used as a tensor; call it on its input first.",
+        "missing parentheses",
+        raises=(
+            # Only torch classes: a student's class may lack an attribute of that name.
+            ("AttributeError", rf"'({OF_TORCH})' object has no attribute '{OF_TENSORS}'"),
+            ("TypeError", rf"must be Tensor, not {MODULE}|must be tuple of Tensors, not {MODULE}"),
+            ("TypeError", rf"unsupported operand type.*('Tensor' and '{MODULE}'|'{MODULE}' and 'Tensor')"),
+            ("TypeError", r"expected Tensor as element \d+ in argument 0, but got"),
+        ),
+    ),
+    _row(
+        "attribute_unknown",
+        "This attribute is not defined.",
+        "how its name is spelled in __init__",
+        raises=(("AttributeError", r"object has no attribute"),),
+    ),
+    _row(
+        "name_unknown",
+        "This name is not defined.",
+        "how it is spelled where it is defined or imported",
+        raises=(("NameError", r"is not defined"),),
+    ),
+    _row(
+        "module_list_called",
+        "nn.ModuleList has no forward: it only holds modules; loop over it.",
+        "how the list is used",
+        raises=(("NotImplementedError", r"Module \[ModuleList\] is missing"),),
+    ),
+    _row(
+        "method_unknown",
+        "The class has no forward method.",
+        "how its name is spelled",
+        raises=(("NotImplementedError", r"is missing the required \"forward\""),),
+    ),
+    _row(
+        "sequential_of_list",
+        "nn.Sequential takes modules one by one, not a list of them.",
+        "its arguments",
+        raises=(("TypeError", r"list is not a Module subclass"),),
+    ),
+    _row(
+        "number_gone_through",
+        "The loop iterates over an int; use range(n).",
+        "the loop",
+        raises=(("TypeError", r"'int' object is not iterable"),),
+    ),
+    _row(
+        "axis_unknown",
+        "The tensor has no such dim; dims are counted from 0.",
+        "the dim argument, or the index into shape",
+        raises=(("IndexError", r"tuple index out of range|Dimension out of range|too many indices"),),
+    ),
+    _row(
+        "root_of_negative",
+        "This takes the square root of a negative number.",
+        "the argument of the root",
+        raises=(("ValueError", r"math domain error|expected a nonnegative input"),),
+    ),
+    _row(
+        "arguments_differ",
+        "The arguments of the call don't match the def.",
+        "both",
+        raises=(("TypeError", r"positional argument"), ("TypeError", r"unexpected keyword argument")),
+    ),
+    _row(
+        "device_fixed",
+        "The code asks for a GPU; this machine has none.",
+        "cuda: new tensors belong on the device of idx",
+        raises=(
+            ("AssertionError", r"not compiled with CUDA"),
+            ("RuntimeError", r"NVIDIA driver|same device|CUDA"),
+        ),
+    ),
+    _row(
+        "parameter_changed_in_place",
+        "A parameter is changed in place while gradients are recorded, which autograd forbids.",
+        "the lines that scale or initialise: turn gradient recording off there",
+        raises=(("RuntimeError", r"a leaf Variable that requires grad"),),
+    ),
+    _row(
+        "parameter_replaced",
+        "A parameter is replaced by a plain tensor; change its values in place instead.",
+        "the line that assigns it",
+        raises=(("TypeError", r"cannot assign .* as parameter"),),
+    ),
+    _row(
+        "changed_in_place",
+        "A tensor that the gradient needs is changed in place (+=, *=); make a new one instead.",
+        "lines with += or *=",
+        raises=(("RuntimeError", r"modified by an inplace operation"),),
+    ),
+    _row(
+        "view_of_scattered",
+        "view needs contiguous memory, and a transpose or slice isn't contiguous; reshape copies if needed.",
+        "the view",
+        raises=(("RuntimeError", r"view size is not compatible"),),
+    ),
+    _row(
+        "past_the_table",
+        "An index is past the embedding's last row.",
+        "the sizes of the embeddings, and their inputs",
+        raises=(("IndexError", r"index out of range in self"),),
+    ),
+    _row(
+        "tokens_not_whole",
+        "Token indices or targets are floating point, not integers.",
+        "the line that changes their dtype",
+        raises=(("RuntimeError", r"scalar types: Long, Int; but got|target dtype to be Long"),),
+    ),
+    _row(
+        "mask_and_is_causal",
+        "The attention function is given both a mask and is_causal; it takes only one.",
+        "its arguments",
+        raises=(("RuntimeError", r"attn_mask should not be set when is_causal"),),
+    ),
+    _row(
+        "types_mixed",
+        "Two tensors have different dtypes.",
+        "tensors created with a fixed dtype",
+        raises=(
+            (
+                "RuntimeError",
+                rf"have the same dtype|share same datatype|match query dtype|expected scalar type {DTYPES}",
+            ),
+        ),
+    ),
+    _row(
+        "calls_itself",
+        "Infinite recursion: a function calls itself.",
+        "the calls in forward",
+        raises=(("RecursionError", r""),),
+    ),
+    # Not mistakes: what the sandbox denies, so that nobody looks for an error in the code.
+    _row(
+        "sandbox_denies_threads",
+        "The grader's sandbox allows no threads; elsewhere this may work.",
+        "what needs a thread, and whether the model can do without it",
+        raises=(("RuntimeError", r"can't start new thread"),),
+    ),
+    _row(
+        "sandbox_denies_files",
+        "The grader's sandbox allows no folders and no files outside the working directory; elsewhere this may work.",
+        "what is read or written there, and whether the model can do without it",
+        raises=(("PermissionError", r"Operation not permitted|Permission denied"),),
+    ),
+)

@@ -1,0 +1,87 @@
+"""List mistakes in generation, which numbers, a distribution or a list of tensors identify exactly."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from autograder.assignment.mistakes.row import Mistake
+
+_generate = partial(Mistake, "generation", "task 5.3")
+
+ROWS = (
+    _generate(
+        "generate_argmax",
+        "generate always takes the most likely token; it should sample from the distribution.",
+        "the line that picks the token",
+    ),
+    _generate(
+        "generate_one_draw",
+        "One token is sampled for the whole batch; each row needs its own sample.",
+        "the line that samples",
+    ),
+    _generate(
+        "generate_uniform",
+        "Tokens are sampled uniformly; the logits have no effect.",
+        "the dim of the softmax, and the tensor that you sample from",
+    ),
+    _generate(
+        "generate_first_position",
+        "Tokens are sampled from the first position's logits; use the last position's.",
+        "the index of the position whose logits are used",
+    ),
+    _generate(
+        "generate_other_position",
+        "Tokens are sampled from some other position's logits; use the last position's.",
+        "the index of the position whose logits are used",
+    ),
+    _generate(
+        "generate_rows_mixed",
+        "One row's tokens are sampled from another row's logits.",
+        "how the sampled tokens are appended to the rows",
+    ),
+    _generate(
+        "generate_crops_first",
+        "The context is cropped to the first T_max tokens, so new tokens are ignored; keep the last T_max.",
+        "the crop",
+    ),
+    _generate(
+        "generate_without_crop",
+        "The context is not cropped, and there are only T_max position embeddings.",
+        "the model's input in each step",
+    ),
+    _generate(
+        "generate_overwrites_idx",
+        "The crop overwrites the sequence itself, so its beginning is lost.",
+        "the tensor that is cropped, and the one that the new token is appended to",
+    ),
+    _generate(
+        "generate_stops_at_T_max",
+        "generate stops at T_max tokens; with the crop it can continue.",
+        "the condition of the loop",
+    ),
+    _generate(
+        "generate_new_tokens_only",
+        "The returned tokens do not include the prompt.",
+        "the tensor that the new tokens are appended to",
+    ),
+    _generate(
+        "generate_wrong_number",
+        "The number of new tokens is not max_new_tokens.",
+        "the number of loop iterations",
+    ),
+    _generate(
+        "generate_fixed_seed",
+        "generate sets the seed, so every call gives the same continuation.",
+        "the call that sets a seed",
+    ),
+    _generate(
+        "generate_from_logits",
+        "torch.multinomial is given logits, which may be negative; it needs probabilities.",
+        "the line before the sampling",
+    ),
+    _generate(
+        "generate_temperature",
+        "Tokens are sampled from scaled logits: the distribution is sharper or flatter than the model's.",
+        "the line before the sampling",
+    ),
+)

@@ -1,0 +1,73 @@
+"""List mistakes in initialisation, which numbers, a distribution or a list of tensors identify exactly."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from autograder.assignment.mistakes.row import Mistake
+
+_start = partial(Mistake, "initial_loss", "task 5.4 (3)")
+
+ROWS = (
+    _start(
+        "head_starts_wide",
+        "The unembedding's initial weights are too large, and that alone spreads the logits this much.",
+        "the initialisation of the unembedding",
+    ),
+    _start(
+        "scaling_missing",
+        "Neither projection is scaled: the scaling is missing, or a later initialisation undoes it.",
+        "the order in which GPT builds, initialises and scales",
+    ),
+    _start(
+        "scaling_attention_missing",
+        "The MLP's down-projection is scaled, but the attention's projection is not.",
+        "the loop that scales",
+    ),
+    _start(
+        "scaling_mlp_missing",
+        "The attention's projection is scaled, but the MLP's down-projection is not.",
+        "the loop that scales",
+    ),
+    _start(
+        "scaling_sqrt_L",
+        "Both are scaled by 1/sqrt(L), but each block adds to the residual stream twice: 2L additions.",
+        "the factor",
+    ),
+    _start(
+        "scaling_wrong_constant",
+        "The factor shrinks with L, but it is not 1/sqrt(2L): each block adds to the residual stream twice.",
+        "the factor",
+    ),
+    _start(
+        "scaling_of_other_matrices",
+        "Matrices that don't add to the residual stream are scaled; in each block, scale only "
+        "the attention's projection and the MLP's down-projection.",
+        "which matrices the loop scales",
+    ),
+    _start(
+        "scaling_without_root",
+        "Both are scaled by 1/(2L); variances add up, so the factor is its square root, 1/sqrt(2L).",
+        "the factor",
+    ),
+    _start(
+        "scaling_inverted",
+        "The factor is sqrt(2L), so the weights grow instead of shrinking.",
+        "the factor",
+    ),
+    _start(
+        "scaling_fixed",
+        "Something is scaled, but by a factor that does not depend on the number of blocks.",
+        "the factor: it should use the L passed to GPT",
+    ),
+    _start(
+        "scaling_of_biases",
+        "The biases of both are scaled, but the weights are not.",
+        "which tensors the loop scales",
+    ),
+    _start(
+        "scaling_of_shared_block",
+        "All blocks are the same object, so the loop over them scales it L times.",
+        "how the blocks are created",
+    ),
+)

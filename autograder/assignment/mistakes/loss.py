@@ -1,0 +1,65 @@
+"""List mistakes in the logits and the loss, which numbers identify exactly."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from autograder.assignment.mistakes.row import Mistake
+
+_loss = partial(Mistake, "loss", "task 5.3")
+
+WRONG_AXIS = r"Expected target size|Expected input batch_size"
+
+ROWS = (
+    _loss("loss_summed", "That is the sum over all positions; it should be the mean.", "the arguments of the loss"),
+    _loss("loss_of_inputs", "That is the loss against idx instead of the targets.", "the arguments of the loss"),
+    _loss("loss_negated", "That is the correct loss with the wrong sign.", "the sign of the loss"),
+    _loss("loss_of_last_position", "That is the loss at the last position only.", "the arguments of the loss"),
+    _loss(
+        "logits_in_another_order",
+        "You get that loss if the logits are reordered and no longer match the targets.",
+        "how the logits are flattened",
+    ),
+    _loss(
+        "targets_in_another_order",
+        "You get that loss if the targets are reordered and no longer match the logits.",
+        "how the targets are flattened",
+    ),
+    _loss(
+        "targets_shifted_twice",
+        "You get that loss if the targets are shifted by one; forward's targets already are.",
+        "slices of logits or targets before the loss",
+    ),
+    _loss(
+        "loss_over_wrong_axis",
+        "F.cross_entropy takes positions for classes: it expects the classes on dim=1.",
+        "the shapes of its inputs",
+        raises=(("RuntimeError", WRONG_AXIS), ("ValueError", WRONG_AXIS)),
+    ),
+    _loss(
+        "loss_of_probabilities",
+        "You get that loss if F.cross_entropy is given probabilities; it applies the softmax itself.",
+        "a softmax before the loss",
+    ),
+    _loss(
+        "loss_detached",
+        "The loss does not depend on the parameters: it is detached from the graph.",
+        "detach, item, no_grad or a new tensor between logits and loss",
+        raises=(("RuntimeError", r"does not require grad"),),
+    ),
+    _loss(
+        "logits_flat",
+        "With targets, the logits are returned flattened to (B*T, V).",
+        "the tensor flattened for the loss, and the one returned",
+    ),
+    _loss(
+        "logits_of_last_position",
+        "Only the last position's logits are returned; forward should return those of all positions.",
+        "a slice of x before the unembedding",
+    ),
+    _loss(
+        "logits_not_returned",
+        "With targets, only the loss is returned; return the logits, then the loss.",
+        "the last line of forward",
+    ),
+)

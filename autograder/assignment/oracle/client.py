@@ -1,0 +1,196 @@
+"""Query the oracle's process over the same wire as a student's; a failure here is the grader's own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.remote.client import Operation, Process
+from autograder.sandbox.remote.oracle import OracleProcess, TooLarge
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match with the oracle: the mistakes, the number of ``align``'s reading, and the number of heads or blocks.
+
+    ``how`` holds the oracle's steps that these mistakes change.
+    """
+
+    mistakes: tuple[str, ...]
+    reading: int
+    count: int
+    how: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The weight layout of one class, as found by its own check: tensors, sizes, number of the reading, steps."""
+
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]
+    sizes: Mapping[str, int]
+    reading: int
+    how: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The roles of GPT's tensors, at one size.
+
+    ``parts`` are "attention", "mlp", "block" and, if GPT's own tensors are known, "model". ``local`` has the names of a
+    part's tensors in its class, ``blocks`` their names in GPT, block by block in the order of application; ``own`` are
+    the tensors of GPT itself.
+    """
+
+    sizes: Mapping[str, int]
+    parts: Mapping[str, Part]
+    local: Mapping[str, tuple[str, ...]]
+    blocks: tuple[Mapping[str, tuple[str, ...]], ...]
+    own: tuple[str, ...]
+
+    @property
+    def names(self) -> set[str]:
+        """Return the names of all tensors that it assigns."""
+        return {*self.own, *(name for block in self.blocks for part in block.values() for name in part)}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All explanations of a class with the fewest mistakes: one without any if it is correct, or none at all.
+
+    ``gap`` is the outputs' distance from the correct ones, relative to the largest, under the nearest reading of the
+    tensors (None if they cannot be compared); ``position`` is the first that is off; ``alone`` says that sequences of
+    one token are correct.
+    """
+
+    matches: tuple[Match, ...]
+    gap: float | None = None
+    position: int = -1
+    alone: bool = False
+
+
+KEPT = 4  # composed models kept in the oracle's process
+_numbers = itertools.count(1)  # of composed models: the oracle's process keeps them longer than a handle lives
+
+
+class Oracle:
+    """The questions that checks ask the oracle."""
+
+    def __init__(self, process: OracleProcess) -> None:
+        self.ask = process.ask
+        self.client = process
+        self._process: Process | None = None
+        self._held: list[Composed] = []  # in that process
+
+    def compose(self, layout: Layout, weights: Mapping[str, np.ndarray]) -> Composed | None:
+        """Compose the student's GPT from its classes, with the mistakes in ``layout``.
+
+        ``weights`` are the student's, by name, and decide the precision. None if the layout of a class, found at other
+        sizes, has no counterpart at these.
+        """
+        composed = Composed(self, layout, weights)
+        return composed if composed.exists() else None
+
+    def attention(self, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+        """Compute attention (B, T, d) -> (B, T, d) with the weights q, k, v, o and o.bias of one block."""
+        answer: np.ndarray = self.ask("attention", {"weights": dict(weights), "x": x})
+        return answer
+
+    def identify(
+        self,
+        component: str,
+        tensors: Mapping[str, np.ndarray],
+        cases: Sequence[tuple[np.ndarray, np.ndarray]],
+        sizes: Mapping[str, int],
+        probes: Mapping[str, np.ndarray],
+        tolerance: float,
+        expected: Collection[str] = (),
+        readings: int | None = None,
+        blocks: Composed | None = None,
+    ) -> Comparison:
+        """Find known mistakes with which the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
+
+        ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
+        largest entry. ``expected`` mistakes are tried on their own first. At most ``readings`` of an attention's
+        tensors are tried, or all if None; the first go by names. A "model" uses the ``blocks`` of a composed one, or
+        else a stub for each. The result is empty if too many or too large tensors make the comparison take too long.
+        """
+        arguments = {
+            "component": component,
+            "tensors": list(tensors.items()),
+            "cases": list(cases),
+            "sizes": dict(sizes),
+            "probes": dict(probes),
+            "tolerance": tolerance,
+            "expected": list(expected),
+            "readings": readings,
+        }
+        try:
+            answer = blocks.ask("identify", arguments) if blocks else self.ask("identify", arguments)
+        except TooLarge:
+            return Comparison(())
+        matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"], m["how"]) for m in answer["matches"])
+        return Comparison(matches, *(answer["nearest"] or ()))
+
+    def gradients(
+        self,
+        tensors: Mapping[str, np.ndarray],
+        reading: int,
+        sizes: Mapping[str, int],
+        probe: np.ndarray,
+        idx: np.ndarray,
+        targets: np.ndarray,
+    ) -> dict[str, np.ndarray]:
+        """Compute gradients of the loss for GPT's own ``tensors``, with x @ ``probe`` in place of each block."""
+        arguments = {"tensors": list(tensors.items()), "reading": reading, "sizes": dict(sizes)}
+        return dict(self.ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
+
+    def holds(self, composed: Composed) -> bool:
+        """Return whether the oracle's process has that model, and record it as the most recent."""
+        process = self.client.process
+        if process is not self._process:
+            self._process, self._held = process, []
+        known = composed in self._held
+        self._held = [*(other for other in self._held if other is not composed), composed][-KEPT:]
+        return known
+
+
+class Composed:
+    """A student's whole model, as computed by the oracle."""
+
+    def __init__(self, oracle: Oracle, layout: Layout, weights: Mapping[str, np.ndarray]) -> None:
+        self._oracle, self.layout, self._weights = oracle, layout, weights
+        self._number = next(_numbers)
+
+    def exists(self) -> bool:
+        """Return whether the layouts of its classes have a counterpart at its sizes."""
+        try:
+            return bool(self.ask("exists"))
+        except TooLarge:
+            return False
+
+    def logits(self, idx: np.ndarray) -> np.ndarray | None:
+        """Compute logits (B, T) int64 -> (B, T, V) float32; None if that fails for so many rows or tokens."""
+        try:
+            answer: np.ndarray | None = self.ask("logits", {"idx": idx})
+        except TooLarge:
+            return None
+        return answer
+
+    def block_order(self, cases: Sequence[tuple[np.ndarray, np.ndarray]], tolerance: float) -> tuple[int, ...]:
+        """Find the order of the blocks that reproduces ``cases``, tokens and logits; empty if none does."""
+        try:
+            return tuple(self.ask("block_order", {"cases": list(cases), "tolerance": tolerance}))
+        except TooLarge:
+            return ()
+
+    def ask(self, operation: str, arguments: dict[str, Any] | None = None) -> Any:
+        """Ask about this model, and send it along if the oracle's process does not have it."""
+        before: list[Operation] = []
+        if not self._oracle.holds(self):
+            given = {"number": self._number, "layout": asdict(self.layout), "weights": dict(self._weights)}
+            before = [("compose", given)]
+        return self._oracle.ask(operation, {**(arguments or {}), "number": self._number}, *before)

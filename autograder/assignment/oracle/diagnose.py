@@ -1,0 +1,383 @@
+"""Explain a student's class by known mistakes with which the oracle computes the same outputs, the fewest first.
+
+Each component has levels: the correct model with its accepted variants, one mistake, two. All explanations of the first
+level that has any are returned, so that the caller can tell them apart by another observation, or show them all.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from autograder.assignment import mistakes
+from autograder.assignment.oracle import layout, model
+
+MOST = 20_000  # comparisons for one question, about 0.1 ms each
+CLOSE = 1e-4  # of the largest entry; closer to the correct model than this is different rounding, not two mistakes
+NEAR = 48  # readings tried to find the nearest
+Case = tuple[Tensor, Tensor]  # an input, and the output of the student's class
+Function = Callable[[Tensor], Tensor]
+Names = frozenset[str]
+Item = TypeVar("Item")
+# Steps that matter at T=1, as every attention weight is 1.
+EARLY = ("value", "project", "merge", "split", "softmax", "add", "over")
+
+
+class Exhausted(Exception):
+    """Raised after MOST comparisons: counted, not timed, so that a slow machine reaches the same verdict."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The tensors of a student's class (entries end to end, then a 0 and a 1) and its outputs."""
+
+    shapes: layout.Shapes
+    flat: Tensor
+    cases: list[Case]
+    sizes: dict[str, int]
+    probes: dict[str, Tensor]
+    tolerance: float
+    expected: Names = frozenset()  # mistakes found by other checks, tried on their own first
+    readings: int | None = None  # how many are tried
+    blocks: Sequence[model.Part] = ()  # of a whole model; else a stub for each
+    tried: list[int] = field(default_factory=lambda: [0])
+
+    def fits(self, function: Function, cases: list[Case] | None = None) -> bool:
+        """Return whether ``function`` gives the student's outputs, each entry to the tolerance times the largest."""
+        return self.gap(function, cases) <= self.tolerance
+
+    def gap(self, function: Function, cases: list[Case] | None = None) -> float:
+        """Return the largest distance from the student's outputs, or the first one above CLOSE."""
+        self.tried[0] += 1
+        if self.tried[0] > MOST:
+            raise Exhausted
+        worst = 0.0
+        for case in self.cases if cases is None else cases:
+            worst = max(worst, self.off(function, case))
+            if worst > max(CLOSE, self.tolerance):
+                break
+        return worst
+
+    def off(self, function: Function, case: Case) -> float:
+        """Return the largest distance from the student's output over its largest entry; infinite if shapes differ."""
+        x, y = case
+        try:
+            own = function(x)
+        except (RuntimeError, IndexError):
+            return float("inf")
+        if own.shape != y.shape:
+            return float("inf")
+        gap = float((own - y).abs().max()) / max(1.0, float(y.abs().max()))
+        return gap if gap == gap else float("inf")  # NaN fits nothing
+
+    def weights(self, reading: layout.Reading, prefix: str = "") -> dict[str, Tensor]:
+        """Return the tensors under one reading, by the oracle's names."""
+        return {
+            f"{prefix}{name}": self.flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in reading.items()
+        }
+
+
+@dataclass(frozen=True)
+class Found:
+    """A match: the mistakes, the number of the reading, the number of heads or blocks, and the oracle's steps."""
+
+    mistakes: tuple[str, ...]
+    reading: int
+    count: int = 0
+    how: model.How = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The distance of the correct model from the student's outputs, under the nearest reading.
+
+    ``position`` is the first that is off; ``alone`` says that sequences of one token are correct.
+    """
+
+    gap: float
+    position: int
+    alone: bool
+
+
+Candidate = tuple[Found, Function]
+Levels = Iterable[Iterable[Candidate]]
+
+
+def explain(component: str, q: Question) -> tuple[list[Found], Nearest | None]:
+    """Return the explanations with the fewest mistakes, if any; if the correct model fails to fit, its distance too."""
+    levels, right = _COMPONENTS[component]
+    found = _cheapest(levels(q, q.expected), q) if q.expected else []
+    found = found or _cheapest(levels(q, frozenset()), q)
+    if found and not found[0].mistakes:
+        return found, None
+    return found, _nearest(q, right(q))
+
+
+def _cheapest(levels: Levels, q: Question) -> list[Found]:
+    found: dict[frozenset[str], Found] = {}
+    close = False
+    try:
+        for number, level in enumerate(levels):
+            for candidate, function in level:
+                names = frozenset(candidate.mistakes)
+                if names in found:
+                    continue
+                gap = q.gap(function)
+                if gap <= q.tolerance:
+                    found[names] = candidate
+                    if not names:
+                        return [candidate]
+                close = close or (number == 0 and gap <= CLOSE)
+            if found or (close and number == 1):
+                break
+    except Exhausted:
+        pass
+    return list(found.values())
+
+
+def _nearest(q: Question, functions: Iterable[Function]) -> Nearest | None:
+    nearest, alone = None, False
+    for function in itertools.islice(functions, NEAR):
+        gaps = [q.off(function, case) for case in q.cases]
+        single = [gap for (x, _), gap in zip(q.cases, gaps, strict=True) if x.shape[1] == 1]
+        alone = alone or (bool(single) and max(single) <= q.tolerance < max(gaps))
+        if max(gaps) < (nearest.gap if nearest else float("inf")):
+            x, y = q.cases[int(np.argmax(gaps))]
+            apart = (function(x) - y).abs().amax(-1).amax(0) / max(1.0, float(y.abs().max()))
+            off = (apart > q.tolerance).nonzero().reshape(-1)
+            nearest = Nearest(max(gaps), int(off[0]) if len(off) else -1, False)
+    return Nearest(nearest.gap, nearest.position, alone) if nearest else None
+
+
+# --- attention --------------------------------------------------------------------------------------------------------
+
+
+def _attention_levels(q: Question, among: Names) -> Levels:
+    """Yield candidates that fit at T=1, where queries and keys don't matter; a wrong number of heads is one mistake."""
+    d, H = q.sizes["d"], q.sizes["H"]
+    single = [case for case in q.cases if case[0].shape[1] == 1]
+    readings: dict[tuple[int, bool], _Kept[layout.Reading]] = {}
+    early: dict[tuple[int, bytes, tuple[tuple[str, str], ...]], bool] = {}
+    alive: set[int] = set()  # readings with H heads that fit at T=1
+
+    def candidates(heads: int, most: int, least: int = 0) -> Iterator[Candidate]:
+        nonlocal alive
+        # Rare layouts are tried only without mistakes: all combinations would be too many.
+        rarer = heads == H and not most
+        if (heads, rarer) not in readings:
+            found = (layout.readings if rarer else layout.common_readings)("attention", q.shapes, {"d": d, "H": heads})
+            readings[heads, rarer] = _Kept(itertools.islice(found, q.readings))
+        wrong = () if heads == H else ("heads_wrong_number",)
+        for how, names in _ways(most, among, "attention", least=least):
+            at_one = {step: how[step] for step in EARLY if step in how}
+            if how.get("scale") == "after" or how.get("softmax") == "none":
+                at_one = how
+            for number, reading in enumerate(readings[heads, rarer]):
+                if least > 1 and number not in alive:
+                    continue  # T=1 fits with no single mistake
+                read = {how.get("key", "k"), how.get("value", "q")} & {*layout.ROLES}
+                if not read <= reading.keys() or ("v" not in reading and how.get("value") == "input"):
+                    continue  # this way needs a role that is missing, or omits one that exists
+                at_one |= {} if "k" in reading else {"key": "q"}
+                # Readings that differ only in queries and keys agree at T=1.
+                matter = [*reading] if at_one is how else ["v", "o", "v.bias", "o.bias", how.get("value", "v")]
+                places = b"".join(reading[role].tobytes() for role in matter if role in reading)
+                key = (heads, places, tuple(sorted(at_one.items())))
+                if key not in early:
+                    w = q.weights(reading, "a.")
+                    early[key] = q.fits(partial(model.attention, w=w, at="a", how=at_one), single)
+                if early[key]:
+                    alive |= {number} if heads == H else set()
+                    own = ["value_is_input"] if "v" not in reading and "value" not in how else []
+                    match = Found((*wrong, *_implied(reading, heads), *own, *names), number, heads, how)
+                    yield match, partial(model.attention, w=q.weights(reading, "a."), at="a", how=how)
+
+    others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not among]
+    yield candidates(H, 0)
+    yield itertools.chain(candidates(H, 1, 1), *(candidates(heads, 0) for heads in others))
+    yield itertools.chain(candidates(H, 2, 2), *(candidates(heads, 1, 1) for heads in others))
+
+
+def _attention_right(q: Question) -> Iterator[Function]:
+    for reading in _attention_readings(q, q.sizes["H"]):
+        if set(layout.ROLES) <= reading.keys():
+            yield partial(model.attention, w=q.weights(reading, "a."), at="a")
+
+
+def _attention_readings(q: Question, heads: int) -> Iterator[layout.Reading]:
+    sizes = {"d": q.sizes["d"], "H": heads}
+    return itertools.islice(layout.readings("attention", q.shapes, sizes), q.readings)
+
+
+def _implied(reading: layout.Reading, H: int) -> list[str]:
+    """Name the mistakes that the tensors alone show."""
+    found = []
+    if "q.bias" in reading:
+        found.append("qkv_biases")
+    if (reading["o"] < 0).all():
+        found.append("projection_missing")
+    elif "o.bias" not in reading:
+        found.append("attention_proj_bias_missing")
+    roles = [reading[role] for role in layout.ROLES if role in reading]
+    shared = [H > 1 and np.array_equal(role[0], role[1]) for role in roles]
+    if any(shared):
+        found.append("heads_shared" if all(shared) else "heads_share_keys_values")
+    if reading["q"].shape[2] * H != reading["q"].shape[1]:
+        found.append("heads_full_size")
+    return found
+
+
+# --- MLP --------------------------------------------------------------------------------------------------------------
+
+
+def _mlp_levels(q: Question, among: Names) -> Levels:
+    d = q.sizes["d"]
+    readings = [(reading, q.weights(reading, "m.")) for reading in layout.readings("mlp", q.shapes, q.sizes)]
+    for most in range(3):
+        candidates = []
+        for how, names in _ways(most, among, "mlp", least=most):
+            for number, (reading, w) in enumerate(readings):
+                implied = ["mlp_width"] if reading["up"].shape[1] != 4 * d else []
+                missing = [side for side in ("up", "down") if f"{side}.bias" not in reading]
+                implied += ["mlp_biases_missing"] if len(missing) == 2 else [f"mlp_{m}_bias_missing" for m in missing]
+                found = Found((*implied, *names), number, how=how)
+                candidates.append((found, partial(model.mlp, w=w, at="m", how=how)))
+        yield candidates
+
+
+def _mlp_right(q: Question) -> Iterator[Function]:
+    for reading in layout.readings("mlp", q.shapes, q.sizes):
+        yield partial(model.mlp, w=q.weights(reading, "m."), at="m")
+
+
+# --- block ------------------------------------------------------------------------------------------------------------
+
+UNREAD = ("block_first_norm_missing", "block_second_norm_missing")
+
+
+def _block_levels(q: Question, among: Names) -> Levels:
+    """Yield the block's composition around stubs for attention and MLP."""
+    readings = list(_norm_readings(q))
+    for most in range(3):
+        yield (
+            (Found(_norms(implied, names), number, how=how), _composed(q, w, how))
+            for how, names in _ways(most, among, "block", "norm", least=most)
+            for number, (w, implied) in enumerate(readings)
+        )
+
+
+def _block_right(q: Question) -> Iterator[Function]:
+    for w, _ in _norm_readings(q):
+        yield _composed(q, w, {})
+
+
+def _norm_readings(q: Question) -> Iterator[tuple[dict[str, Tensor], str]]:
+    for reading, implied in layout.norms(layout.positions(q.shapes), q.sizes["d"], ["ln1", "ln2"]):
+        yield q.weights(reading, "b."), implied
+
+
+def _composed(q: Question, w: dict[str, Tensor], how: model.How) -> Function:
+    attend, think = (lambda x: x @ q.probes["attention"]), (lambda x: x @ q.probes["mlp"])
+    return partial(model.composed, w=w, at="b", attend=attend, think=think, how=how)
+
+
+def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
+    """Merge the norms' mistakes from tensors and from values; two that amount to one known mistake become one."""
+    if implied == "norm_bias_missing" and "norm_not_centred" in names:
+        return ("norm_rms", *(name for name in names if name != "norm_not_centred"))
+    if implied == "norm_without_affine" and "block_no_norms" in names:
+        return ("block_norms_missing", *(name for name in names if name != "block_no_norms"))
+    if implied == "norm_shared" and set(UNREAD) & set(names):
+        return tuple(names)  # the other norm is unused, so it may be missing
+    return (*([implied] if implied else []), *names)
+
+
+# --- model ------------------------------------------------------------------------------------------------------------
+
+
+def _model_levels(q: Question, among: Names) -> Levels:
+    """Yield the model's composition around a stub for each block; a wrong number of blocks is one mistake."""
+    L, held = q.sizes["L"], q.sizes.get("blocks", 0)
+    readings = _Kept((reading, q.weights(reading), implied) for reading, implied in _model_readings(q))
+
+    def candidates(count: int, most: int, least: int) -> Iterator[Candidate]:
+        for how, names in _ways(most, among, "model", "norm", least=least):
+            if how.get("stack") == "last block missing" and held not in (0, L):
+                continue  # no block is unused: there are fewer
+            for number, (reading, w, implied) in enumerate(readings):
+                gone = how.get("final norm") == "none" and implied == "norm_without_affine"
+                own = "" if gone else implied
+                more = ["positions_missing"] if (reading["pos"] == layout.ZERO).all() else []
+                more += ["head_bias"] if "head.bias" in reading else []
+                more += ["blocks_wrong_number"] if count != L else []
+                told = [name for name in names if not gone or name != "final_norm_unused"]
+                more += ["final_norm_missing"] if gone else []
+                found = Found((*more, *_norms(own, told)), number, count, how)
+                yield found, partial(model.stacked, w=w, blocks=_blocks(q, count), how=how)
+
+    others = [n for n in range(1, 9) if n != L and held in (0, n) and not among]
+    yield candidates(L, 0, 0)
+    yield itertools.chain(candidates(L, 1, 1), *(candidates(count, 0, 0) for count in others))
+    if q.blocks and not among:
+        return  # with real blocks each candidate is a full forward pass: pairs take seconds
+    yield itertools.chain(candidates(L, 2, 2), *(candidates(count, 1, 1) for count in others))
+
+
+def _model_right(q: Question) -> Iterator[Function]:
+    for reading, _ in _model_readings(q):
+        yield partial(model.stacked, w=q.weights(reading), blocks=_blocks(q, q.sizes["L"]))
+
+
+def _model_readings(q: Question) -> Iterator[tuple[layout.Reading, str]]:
+    return layout.model(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
+
+
+def _blocks(q: Question, count: int) -> Sequence[model.Part]:
+    return q.blocks[:count] if q.blocks else [lambda x: x @ q.probes["block"]] * count
+
+
+_COMPONENTS: dict[str, tuple[Callable[[Question, Names], Levels], Callable[[Question], Iterator[Function]]]] = {
+    "attention": (_attention_levels, _attention_right),
+    "mlp": (_mlp_levels, _mlp_right),
+    "block": (_block_levels, _block_right),
+    "model": (_model_levels, _model_right),
+}
+
+
+def _ways(most: int, among: Names, *components: str, least: int = 0) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """Yield ways with ``least`` to ``most`` mistakes, two only in different steps; without any, the accepted ways too.
+
+    If ``among`` has names, only these mistakes are used.
+    """
+    rows = [(row, way) for row in mistakes.of(*components) for way in row.ways if not among or row.name in among]
+    if least == 0:
+        yield {}, []
+        yield from (({row.step: way}, [row.name]) for row, way in rows if row.accepted)
+    wrong = [(row, way) for row, way in rows if not row.accepted]
+    if least <= 1 <= most:
+        yield from (({row.step: way}, [row.name]) for row, way in wrong)
+    if most > 1:
+        for (first, way), (second, other) in itertools.combinations(rows, 2):
+            if first.step != second.step and not (first.accepted and second.accepted):
+                yield {first.step: way, second.step: other}, [first.name, second.name]
+
+
+class _Kept(Iterable[Item]):
+    """Cache an iterator's items as they are requested, so that it can be iterated again."""
+
+    def __init__(self, rest: Iterator[Item]) -> None:
+        self._kept: list[Item] = []
+        self._rest = rest
+
+    def __iter__(self) -> Iterator[Item]:
+        yield from self._kept
+        for item in self._rest:
+            self._kept.append(item)
+            yield item

@@ -1,0 +1,280 @@
+"""Count parameters by part, and explain a difference. Exact integers, no torch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from autograder.assignment.sizes import Dims
+
+PARTS = ("embeddings", "attention", "mlp", "block_norms", "final")
+
+
+def parts(V: int, T_max: int, d: int, L: int) -> dict[str, int]:
+    """Count the untied model's parameters by part, in the order of PARTS; H does not matter."""
+    return {
+        "embeddings": (V + T_max) * d,
+        "attention": L * (4 * d * d + d),  # q, k, v have no bias, the output projection has one
+        "mlp": L * (8 * d * d + 5 * d),  # up and down, with biases 4d and d
+        "block_norms": L * 4 * d,  # two LayerNorms, gain and bias each
+        "final": 2 * d + V * d,  # final LayerNorm, unembedding without bias
+    }
+
+
+def total(dims: Dims) -> int:
+    """Count all parameters of the untied model."""
+    return sum(parts(dims.V, dims.T_max, dims.d, dims.L).values())
+
+
+def rule_of_thumb(dims: Dims) -> tuple[int, int, int]:
+    """Return 12 L d^2, the parameters of the blocks, and the difference: biases and norms (10 d L)."""
+    counted = parts(dims.V, dims.T_max, dims.d, dims.L)
+    blocks = counted["attention"] + counted["mlp"] + counted["block_norms"]
+    rule = 12 * dims.L * dims.d**2
+    return rule, blocks, blocks - rule
+
+
+# --- a difference as a formula ----------------------------------------------------------------------------------------
+
+TERMS: dict[str, Callable[[Dims], int]] = {
+    "1": lambda n: 1,
+    "d": lambda n: n.d,
+    "V": lambda n: n.V,
+    "L": lambda n: n.L,
+    "H": lambda n: n.H,
+    "T_max": lambda n: n.T_max,
+    "dL": lambda n: n.d * n.L,
+    "HL": lambda n: n.H * n.L,
+    "Vd": lambda n: n.V * n.d,
+    "T_max d": lambda n: n.T_max * n.d,
+    "d^2": lambda n: n.d**2,
+    "d^2 L": lambda n: n.d**2 * n.L,
+    "d^2 L/H": lambda n: n.d * (n.d // n.H) * n.L,
+    "d^2 LH": lambda n: n.d**2 * n.L * n.H,
+    "T_max^2 L": lambda n: n.T_max**2 * n.L,
+    "T_max^2 LH": lambda n: n.T_max**2 * n.L * n.H,
+    "(8d^2 + 5d)": lambda n: 8 * n.d**2 + 5 * n.d,
+    "(8d^2 + 5d)L": lambda n: (8 * n.d**2 + 5 * n.d) * n.L,
+    "(12d^2 + 10d)": lambda n: 12 * n.d**2 + 10 * n.d,
+    "(12d^2 + 10d)L": lambda n: (12 * n.d**2 + 10 * n.d) * n.L,
+}
+LARGEST = 64  # a term's factor
+
+
+def letters(deltas: Sequence[tuple[Dims, int]]) -> str:
+    """Find one or two terms that equal these differences at all these sizes; "" if none do."""
+    sizes = [dims for dims, _ in deltas]
+    wanted = [delta for _, delta in deltas]
+    columns = {name: [term(dims) for dims in sizes] for name, term in TERMS.items()}
+    if not any(wanted):
+        return ""
+    for name, column in columns.items():
+        factor = wanted[0] // column[0]
+        if [factor * value for value in column] == wanted and abs(factor) <= LARGEST:
+            return _term(factor, name)
+    for (one, a), (two, b) in itertools.combinations(columns.items(), 2):
+        determinant = a[0] * b[1] - a[1] * b[0]
+        if determinant:
+            x, y = wanted[0] * b[1] - wanted[1] * b[0], a[0] * wanted[1] - a[1] * wanted[0]
+            if not x % determinant and not y % determinant:
+                x, y = x // determinant, y // determinant
+                fits = all(x * p + y * q == delta for p, q, delta in zip(a, b, wanted, strict=True))
+                if fits and max(abs(x), abs(y)) <= LARGEST:
+                    larger_first = sorted([(x, one, x * a[0]), (y, two, y * b[0])], key=lambda term: -abs(term[2]))
+                    return _sum(*larger_first[0][:2], *larger_first[1][:2])
+    return ""
+
+
+def _term(factor: int, name: str) -> str:
+    sign, size = "+" if factor > 0 else "-", abs(factor)
+    if name == "1":
+        return f"{sign}{size}"
+    return f"{sign}{size if size > 1 else ''}{' ' * (size > 1 and name[0] == 'T')}{name}"
+
+
+def _sum(x: int, one: str, y: int, two: str) -> str:
+    if x == -y and one == f"{two}L":
+        return f"{_term(x, two)}(L - 1)"
+    second = _term(y, two)
+    return f"{_term(x, one)} {second[0]} {second[1:]}"
+
+
+# --- causes -----------------------------------------------------------------------------------------------------------
+
+OUTSIDE = "outside the blocks"
+Shapes = list[tuple[str, tuple[int, ...]]]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The parameters of a student's model at one size: counts by part and in one block, and the tensors.
+
+    The parts are "attention", "mlp" and "block_norms", summed over L blocks, and OUTSIDE for the rest of the model.
+    """
+
+    dims: Dims
+    parts: dict[str, int]
+    block: int
+    tensors: dict[str, Shapes]  # of one block, and OUTSIDE
+
+    def delta(self, part: str) -> int:
+        """Return a part's count minus the correct one."""
+        return self.parts[part] - expected(self.dims)[part]
+
+
+def expected(n: Dims) -> dict[str, int]:
+    """Count the correct model's parameters in each part of ``Counted``."""
+    own = parts(n.V, n.T_max, n.d, n.L)
+    inside = {name: own[name] for name in ("attention", "mlp", "block_norms")}
+    return inside | {OUTSIDE: own["embeddings"] + own["final"]}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A mistake (by name) that changes the count of ``part`` by ``delta``, if its tensors are ``shown``."""
+
+    name: str
+    part: str
+    delta: Callable[[Counted], int]
+    shown: Callable[[Counted], bool] = lambda c: True
+
+
+def _matrices(c: Counted, part: str) -> list[tuple[int, ...]]:
+    return [shape for _, shape in c.tensors[part] if len(shape) > 1]
+
+
+def _holders(c: Counted) -> set[str]:
+    """Return the names of the norms that hold a block's vectors."""
+    return {name.rpartition(".")[0] for name, _ in c.tensors["block_norms"]}
+
+
+def _named(c: Counted, part: str, word: str) -> bool:
+    return any(word in name for name, _ in c.tensors[part])
+
+
+def _has(c: Counted, rows: int) -> bool:
+    return any(rows in shape and c.dims.d in shape for shape in _matrices(c, OUTSIDE))
+
+
+def _other_width(c: Counted) -> bool:
+    d, shapes = c.dims.d, _matrices(c, "mlp")
+    sizes = {size for shape in shapes for size in shape} - {d}
+    return bool(shapes) and all(d in shape for shape in shapes) and 4 * d not in sizes
+
+
+# Deltas collide, so a cause must match at every size and its tensors must be present.
+CAUSES: tuple[Cause, ...] = (
+    Cause("attention_proj_bias_missing", "attention", lambda c: -c.dims.d * c.dims.L),
+    Cause("projection_missing", "attention", lambda c: -(c.dims.d**2 + c.dims.d) * c.dims.L),
+    Cause("qkv_biases", "attention", lambda c: 3 * c.dims.d * c.dims.L),
+    Cause("qkv_biases", "attention", lambda c: 2 * c.dims.d * c.dims.L),
+    Cause("qkv_biases", "attention", lambda c: c.dims.d * c.dims.L),
+    Cause(
+        "projections_doubled",
+        "attention",
+        lambda c: 3 * (c.dims.d**2 + c.dims.d) * c.dims.L,
+        lambda c: _named(c, "attention", "in_proj"),
+    ),
+    Cause(
+        "heads_shared",
+        "attention",
+        lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
+        lambda c: len(_matrices(c, "attention")) <= 4,  # one head and the projection
+    ),
+    Cause(
+        "heads_small",
+        "attention",
+        lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
+        lambda c: len(_matrices(c, "attention")) > 4,
+    ),
+    Cause(
+        "heads_small",
+        "attention",
+        lambda c: -3 * (c.dims.d**2 - (c.dims.d // c.dims.H) ** 2) * c.dims.L,
+    ),
+    Cause(
+        "heads_share_keys_values",
+        "attention",
+        lambda c: -2 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
+    ),
+    Cause(
+        "heads_share_keys_values",
+        "attention",
+        lambda c: -c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
+    ),
+    Cause("heads_not_registered", "attention", lambda c: -3 * c.dims.d**2 * c.dims.L),
+    Cause("heads_full_size", "attention", lambda c: 4 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
+    Cause("heads_full_size", "attention", lambda c: 3 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
+    Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.L),
+    Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.H * c.dims.L),
+    *(
+        Cause(name, "attention", lambda c: -(c.dims.d**2) * c.dims.L)
+        for name in ("key_is_query", "value_is_key", "value_is_query", "value_is_input")
+    ),
+    Cause("value_is_input", "attention", lambda c: c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
+    Cause("mlp_up_bias_missing", "mlp", lambda c: -4 * c.dims.d * c.dims.L),
+    Cause("mlp_down_bias_missing", "mlp", lambda c: -c.dims.d * c.dims.L),
+    Cause("mlp_biases_missing", "mlp", lambda c: -5 * c.dims.d * c.dims.L),
+    Cause("mlp_width", "mlp", lambda c: c.delta("mlp"), _other_width),
+    Cause("norm_without_affine", "block_norms", lambda c: -4 * c.dims.d * c.dims.L),
+    Cause("block_norms_missing", "block_norms", lambda c: -4 * c.dims.d * c.dims.L),
+    Cause("norm_shared", "block_norms", lambda c: -2 * c.dims.d * c.dims.L, lambda c: len(_holders(c)) == 1),
+    Cause(
+        "norm_bias_missing",
+        "block_norms",
+        lambda c: -2 * c.dims.d * c.dims.L,
+        lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "bias"),
+    ),
+    Cause(
+        "norm_rms",
+        "block_norms",
+        lambda c: -2 * c.dims.d * c.dims.L,
+        lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "bias"),
+    ),
+    Cause(
+        "norm_gain_missing",
+        "block_norms",
+        lambda c: -2 * c.dims.d * c.dims.L,
+        lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "weight"),
+    ),
+    Cause("head_bias", OUTSIDE, lambda c: c.dims.V),
+    Cause("final_norm_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has(c, c.dims.V)),
+    Cause("norm_without_affine", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: not c.tensors["block_norms"]),
+    Cause("vocabulary_row_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has(c, c.dims.V - 1)),
+    Cause("position_row_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max - 1)),
+    Cause("norm_bias_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
+    Cause("norm_rms", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
+    Cause("norm_gain_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
+    Cause("position_row_extra", OUTSIDE, lambda c: c.dims.d, lambda c: _has(c, c.dims.T_max + 1)),
+    Cause("positions_missing", OUTSIDE, lambda c: -c.dims.T_max * c.dims.d),
+    Cause("embedding_missing", OUTSIDE, lambda c: -c.dims.V * c.dims.d),
+    Cause(
+        "positions_per_row",
+        OUTSIDE,
+        lambda c: c.delta(OUTSIDE),
+        lambda c: any(len(shape) > 2 and shape[-2:] == (c.dims.T_max, c.dims.d) for shape in _matrices(c, OUTSIDE)),
+    ),
+    Cause("mlp_shared", OUTSIDE, lambda c: -c.parts["mlp"] // c.dims.L * (c.dims.L - 1)),
+    Cause("blocks_shared", OUTSIDE, lambda c: -c.block * (c.dims.L - 1)),
+    Cause("blocks_not_registered", OUTSIDE, lambda c: -c.block * c.dims.L),
+    Cause("blocks_wrong_number", OUTSIDE, lambda c: -c.block),
+    Cause("blocks_wrong_number", OUTSIDE, lambda c: c.block),
+)
+
+
+def explain(counted: Sequence[Counted]) -> dict[str, list[str]]:
+    """Name, for each part that is off, the mistakes that explain its counts and tensors at every size."""
+    wrong = [part for part in expected(counted[0].dims) if any(c.delta(part) for c in counted)]
+    return {
+        part: list(
+            dict.fromkeys(
+                cause.name
+                for cause in CAUSES
+                if cause.part == part
+                and all(cause.delta(c) == c.delta(part) for c in counted)
+                and all(map(cause.shown, counted))
+            )
+        )
+        for part in wrong
+    }

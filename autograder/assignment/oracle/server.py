@@ -1,0 +1,210 @@
+"""Serve the oracle's process: compute the correct model, or one with mistakes, for given weights."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from autograder.assignment.oracle import diagnose
+from autograder.assignment.oracle.client import KEPT
+from autograder.assignment.oracle.layout import model, positions, same_reading
+from autograder.assignment.oracle.model import RIGHT, Part, Ways, attention, blocks, stacked
+from autograder.sandbox.isolation import confine
+from autograder.sandbox.remote import rpc, wire
+
+MOST_ORDERS = 120  # of blocks: all of five
+
+
+@dataclass(frozen=True)
+class Model:
+    """A student's whole model with the oracle's names; without weights if its layout is unknown."""
+
+    weights: dict[str, Tensor] | None
+    ways: Ways
+    count: int  # of blocks
+
+    def blocks(self, order: Sequence[int] = ()) -> list[Part]:
+        assert self.weights is not None
+        return blocks(self.weights, order or range(self.count), self.ways)
+
+    def __call__(self, idx: Tensor, order: Sequence[int] = ()) -> Tensor:
+        assert self.weights is not None
+        return stacked(idx, self.weights, self.blocks(order), self.ways.get("model", RIGHT))
+
+
+class Operations:
+    """The oracle's operations; float64 arrays give float64 answers."""
+
+    def __init__(self) -> None:
+        self.models: dict[int, Model] = {}  # the last few, most recent last
+
+    def do_compose(self, number: int, layout: dict[str, Any], weights: dict[str, np.ndarray]) -> None:
+        """Keep a student's whole model under ``number``."""
+        self.models[number] = Model(
+            weights=_oracle_weights(layout, weights),
+            ways={component: part["how"] for component, part in layout["parts"].items()},
+            count=len(layout["blocks"]),
+        )
+
+    def _model(self, number: int) -> Model:
+        self.models[number] = model = self.models.pop(number)
+        while len(self.models) > KEPT:
+            del self.models[next(iter(self.models))]
+        return model
+
+    def do_exists(self, number: int) -> bool:
+        """Return whether the layouts of its classes have a counterpart at its sizes."""
+        return self._model(number).weights is not None
+
+    def do_logits(self, number: int, idx: np.ndarray) -> Tensor | None:
+        """Compute the model's logits; None if its mistakes make that fail for so many rows or tokens."""
+        try:
+            with torch.no_grad():
+                return self._model(number)(torch.from_numpy(idx))
+        except (RuntimeError, IndexError):
+            return None
+
+    def do_block_order(
+        self, number: int, cases: list[tuple[np.ndarray, np.ndarray]], tolerance: float
+    ) -> tuple[int, ...]:
+        """Find the first order of the blocks that reproduces ``cases``, beginning with the listed one."""
+        model = self._model(number)
+        given = [(torch.from_numpy(idx), torch.from_numpy(logits)) for idx, logits in cases]
+
+        def fits(order: tuple[int, ...]) -> bool:
+            return all(
+                float((model(idx, order) - logits).abs().max()) <= tolerance * max(1.0, float(logits.abs().max()))
+                for idx, logits in given
+            )
+
+        with torch.no_grad():
+            orders = itertools.islice(itertools.permutations(range(model.count)), MOST_ORDERS)
+            return next(filter(fits, orders), ())
+
+    def do_attention(self, weights: dict[str, np.ndarray], x: np.ndarray) -> Tensor:
+        with torch.no_grad():
+            return attention(torch.from_numpy(x), _tensors(weights, "attn."), "attn")
+
+    def do_identify(
+        self,
+        component: str,
+        tensors: list[tuple[str, np.ndarray]],
+        cases: list[tuple[np.ndarray, np.ndarray]],
+        sizes: dict[str, int],
+        probes: dict[str, np.ndarray],
+        tolerance: float,
+        expected: list[str],
+        readings: int | None,
+        number: int | None = None,
+    ) -> dict[str, Any]:
+        """Find the fewest known mistakes with which the oracle computes ``cases``: inputs and outputs of a class.
+
+        ``matches`` are these explanations: one without mistakes if the correct model fits, none if no known one does.
+        ``reading`` is the number of the reading of ``tensors`` among those that ``align`` yields. ``nearest`` is the
+        distance of the correct model if it does not fit. ``number`` is that of a composed model whose blocks are used.
+        """
+        question = diagnose.Question(
+            shapes=[(name, value.shape) for name, value in tensors],
+            flat=_flat([value for _, value in tensors], cases[0][1].dtype),
+            cases=[(torch.from_numpy(x), torch.from_numpy(y)) for x, y in cases],
+            sizes=sizes,
+            probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
+            tolerance=tolerance,
+            expected=frozenset(expected),
+            readings=readings,
+            blocks=self._model(number).blocks() if number else (),
+        )
+        with torch.no_grad():
+            found, nearest = diagnose.explain(component, question)
+        return {
+            "matches": [
+                {"mistakes": list(f.mistakes), "reading": f.reading, "count": f.count, "how": dict(f.how)}
+                for f in found
+            ],
+            "nearest": [nearest.gap, nearest.position, nearest.alone] if nearest else None,
+        }
+
+    def do_gradients(
+        self,
+        tensors: list[tuple[str, np.ndarray]],
+        reading: int,
+        sizes: dict[str, int],
+        probe: np.ndarray,
+        idx: np.ndarray,
+        targets: np.ndarray,
+    ) -> dict[str, np.ndarray]:
+        """Compute gradients of the loss for GPT's own tensors, with a stub for each block."""
+        flat = _flat([value for _, value in tensors], probe.dtype).requires_grad_()
+        shapes = [(name, value.shape) for name, value in tensors]
+        where, _ = next(itertools.islice(model(shapes, sizes["V"], sizes["T_max"], sizes["d"]), reading, None))
+        blocks: list[Part] = [lambda x: x @ torch.from_numpy(probe)] * sizes["L"]
+        w = {name: flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in where.items()}
+        logits = stacked(torch.from_numpy(idx), w, blocks)
+        chosen = logits.log_softmax(-1).gather(-1, torch.from_numpy(targets)[..., None])
+        (-chosen.mean()).backward()  # type: ignore[no-untyped-call]
+        gradient = flat.grad
+        assert gradient is not None
+        return {name: gradient.numpy()[place] for name, place in positions(shapes)}
+
+
+def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:
+    """Return GPT's ``weights`` by the oracle's names, as assigned by ``layout``; GPT's own only if known.
+
+    None if the layout of a class has no counterpart at these sizes.
+    """
+    found: dict[str, Tensor] = {}
+    for at, names, reading in _readings(layout, {name: value.shape for name, value in weights.items()}):
+        if reading is None:
+            return None
+        flat = _flat([weights[name] for name in names], next(iter(weights.values())).dtype)
+        found |= {f"{at}{role}": flat[places] for role, places in reading.items()}
+    return found
+
+
+def _readings(
+    layout: dict[str, Any], given: Mapping[str, tuple[int, ...]]
+) -> Iterator[tuple[str, tuple[str, ...], dict[str, Tensor] | None]]:
+    """Yield the oracle's prefix, the student's names and their reading, for each part of each block and GPT itself."""
+    parts = [(f"{i}.", kind, names) for i, block in enumerate(layout["blocks"]) for kind, names in block.items()]
+    if "model" in layout["parts"]:
+        parts.append(("", "model", layout["own"]))
+    sizes = tuple(layout["sizes"].items())
+    for at, component, names in parts:
+        part = layout["parts"][component]
+        known = tuple((name, tuple(shape)) for name, shape in part["shapes"])
+        local = names if component == "model" else layout["local"][component]
+        shapes = tuple((name, tuple(given[own])) for name, own in zip(local, names, strict=True))
+        yield at, names, _reading(component, known, tuple(part["sizes"].items()), part["reading"], shapes, sizes)
+
+
+@functools.lru_cache(maxsize=16)
+def _reading(
+    component: str, known: Any, known_sizes: Any, number: int, shapes: Any, sizes: Any
+) -> dict[str, Tensor] | None:
+    reading = same_reading(component, known, dict(known_sizes), number, shapes, dict(sizes))
+    if reading is None:
+        return None
+    return {role: torch.from_numpy(np.ascontiguousarray(places)) for role, places in reading.items()}
+
+
+def _flat(tensors: list[np.ndarray], dtype: np.dtype[Any]) -> Tensor:
+    """Lay all entries end to end, then a 0 and a 1, as ``align`` numbers them."""
+    return torch.from_numpy(np.concatenate([*(t.reshape(-1) for t in tensors), np.array([0, 1])]).astype(dtype))
+
+
+def _tensors(weights: Mapping[str, np.ndarray], prefix: str = "") -> dict[str, Tensor]:
+    return {f"{prefix}{name}": torch.from_numpy(np.ascontiguousarray(value)) for name, value in weights.items()}
+
+
+def main(channel: int) -> None:
+    """Serve questions on ``channel``, unconfined since no student code runs here, and closed to student processes."""
+    confine.close_all_but(channel)
+    wire.write(channel, wire.encode({"held": []}))
+    rpc.serve(channel, Operations())

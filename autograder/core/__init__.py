@@ -1,0 +1,1 @@
+"""Leaves: modules that import nothing else of this package, except each other."""

@@ -1,0 +1,142 @@
+"""Define what the engine knows about an assignment. It is handed down from the command line, never imported.
+
+An assignment is a package whose ``ASSIGNMENT`` is one of these. Beside it lie ``rubric.toml``, ``checks/`` and
+``handed_out/``; docs/another-assignment.md shows how to write one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from autograder.core.errors import BadInput
+
+DEFAULT = "autograder.assignment"
+
+
+class Cause(Protocol):
+    """A known mistake, as messages name it."""
+
+    @property
+    def name(self) -> str:
+        """Return the identifier, as reports have it."""
+
+    @property
+    def task(self) -> str:
+        """Return the handout's name of the task."""
+
+    @property
+    def sentence(self) -> str:
+        """Return what the code does and what it should do."""
+
+    @property
+    def full_text(self) -> str:
+        """Return the sentence with the place to look and the task."""
+
+    @property
+    def raises(self) -> tuple[tuple[str, str], ...]:
+        """Return the exceptions that identify the mistake: (type, pattern in the text)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A class or function that the student writes."""
+
+    name: str
+    module: str  # the file it is in, without .py
+    task: str  # the handout's name of the task
+    description: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What students define, and where.
+
+    ``main`` is the module with the classes, which a notebook can replace. A notebook's ``helpers`` are graded even if
+    nothing refers to them, such as a method that may also be a function of the file.
+    """
+
+    main: str
+    definitions: tuple[Definition, ...] = ()  # in the order of the handout
+    helpers: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        """Return the file name of the main module."""
+        return f"{self.main}.py"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Return the file names of all definitions, in the order of the handout."""
+        return tuple(dict.fromkeys(f"{entry.module}.py" for entry in self.definitions))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all definitions."""
+        return tuple(entry.name for entry in self.definitions)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """Return the names that are needed from a notebook."""
+        return (*self.names, *self.helpers)
+
+    def module(self, name: str) -> str:
+        """Return the module of the definition called ``name``: the main one, unless the contract has another."""
+        return next((entry.module for entry in self.definitions if entry.name == name), self.main)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Everything that the engine needs of one assignment."""
+
+    module: str  # the package's importable name
+    folder: Path  # of that package
+    name: str  # in reports, file names and packages
+    title: str
+    topic: str  # for platforms that sort questions by topic
+    contract: Contract
+    oracle: str = ""  # module whose main(channel) serves the oracle's process, in a fork of the zygote
+    figures: Mapping[str, int] = field(default_factory=dict, hash=False)  # that titles in the rubric can use
+    exceptions: tuple[Cause, ...] = ()  # mistakes that an exception identifies; the first match counts
+
+    @property
+    def root(self) -> Path:
+        """Return the folder from which ``module`` can be imported."""
+        return self.folder.parents[self.module.count(".")]
+
+    @property
+    def rubric(self) -> Path:
+        return self.folder / "rubric.toml"
+
+    @property
+    def checks(self) -> Path:
+        """Return the folder of the checks, one file per criterion."""
+        return self.folder / "checks"
+
+    @property
+    def handed_out(self) -> Path:
+        """Return the folder of the files given to students; a submission without one of them uses it."""
+        return self.folder / "handed_out"
+
+    @property
+    def stubs(self) -> Path:
+        """Return the folder of the files that students edit, as handed out."""
+        return self.handed_out / "stub"
+
+
+def load(module: str) -> Assignment:
+    """Return the assignment in the package ``module``. Raises BadInput."""
+    try:
+        found = importlib.import_module(module).ASSIGNMENT
+    except ModuleNotFoundError as error:
+        raise BadInput(
+            f"--assignment {module}: no module named {error.name}; give a package's importable name"
+        ) from None
+    except AttributeError:
+        raise BadInput(f"--assignment {module}: it defines no ASSIGNMENT; see docs/another-assignment.md") from None
+    assert isinstance(found, Assignment)
+    return found

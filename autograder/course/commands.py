@@ -1,0 +1,241 @@
+"""Run the course commands and print their output: progress, a summary, then the pages."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from autograder.core.assignment import Assignment
+from autograder.core.errors import BadInput
+from autograder.course.gradebook import compare as comparison
+from autograder.course.gradebook.results import Standing, standings
+from autograder.course.gradebook.store import Gradebook
+from autograder.course.intake import collect, identity
+from autograder.course.runs.local_pool import Conditions, local
+from autograder.course.runs.run import Key, Pool, dropped, finish, missing, planned, unchanged, work
+from autograder.grading import secret
+from autograder.grading.rubric import Rubric
+
+SECRET = "secret"  # the file in the folder of a gradebook: never exported, never in a report
+SHOWN = 20  # names in a line on the terminal; the page has all
+
+
+class Rate(ProgressColumn):
+    """A column for submissions per minute."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed * 60:.0f}/min" if task.speed else "", style="dim")
+
+
+def say(line: str) -> None:
+    """Print a line; names are never read as markup, and letters the terminal lacks are replaced."""
+    encoding = sys.stdout.encoding or "utf-8"
+    shown = line.encode(encoding, "replace").decode(encoding)
+    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(shown)
+
+
+def tell(what: str, names: Sequence[str]) -> None:
+    """Print ``what`` applies to the students ``names``, if there are any."""
+    if names:
+        more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        say(f"{len(names)} {what}: {'; '.join(names[:SHOWN])}{more}")
+
+
+@contextlib.contextmanager
+def opened(folder: Path, anonymous: bool | None, create: bool = False) -> Iterator[Gradebook]:
+    """Open the gradebook in ``folder``, which remembers whether names are hidden."""
+    with Gradebook(folder, create) as book:
+        if anonymous is not None:
+            book.setting("anonymous", "yes" if anonymous else "no")
+        yield book
+
+
+@contextlib.contextmanager
+def alone(book: Gradebook) -> Iterator[None]:
+    """Lock the folder's runs against other commands; a killed command leaves no lock. Raises BadInput."""
+    with (book.folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(f"{book.folder}: another command is running there; wait for it to finish") from None
+        for left in book.folder.glob("*/.autograder-*"):  # left by a command killed while writing
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+def regrade(
+    assignment: Assignment,
+    book: Gradebook,
+    paths: Sequence[Path],
+    *,
+    workers: int,
+    scheduler: str | None,
+    roster: Path | None,
+    every: bool,
+    nbgrader_name: str | None,
+    seed: int | None,
+    rubric: Rubric,
+    note: str,
+    allow_lower: bool,
+    accept: bool,
+) -> int:
+    """Read the submissions, grade the missing ones, finish the run; return the exit status."""
+    place = book.folder / SECRET
+    if not place.exists() and book.row("SELECT 1 FROM run"):
+        say(
+            "This gradebook had no secret, so its hidden inputs could be guessed. Creating one and grading every"
+            " submission again."
+        )
+    conditions = Conditions(assignment, rubric, secret.mix(secret.keep(place), seed), accept)
+    key = Key.of(conditions)
+    with book.all_or_nothing():
+        book.students(identity.roster(roster) if roster is not None else [], on_roster=True)
+        items = collect.take(paths, book.folder / "submissions", book.students, assignment, nbgrader_name, every)
+        run = planned(book, key, items, identity.line(", ".join(map(str, paths))), note)
+    tell("ambiguous by name, graded separately", book.namesakes(run))
+    todo = missing(book, key, run)
+    total = len(book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != ''", run["id"]))
+    if todo:
+        say(f"{total} different submissions, {len(todo)} to grade.")
+        try:
+            with (
+                _pool(conditions, scheduler, min(workers, len(todo)), book.folder) as pool,
+                _progress("Grading", len(todo)) as done,
+            ):
+                work(book, key, run, pool, todo, done)
+        except KeyboardInterrupt:
+            left = len(missing(book, key, run))
+            say(f"Interrupted: {total - left} of {total} are graded and saved; repeat the command to continue.")
+            return 130
+    last = unchanged(book, run)
+    if last is not None and last["state"] == "current":
+        dropped(book, run)
+        say(f"Nothing has changed since run {last['id']}.")
+        pages(book)
+        return 0
+    settle(book, run, allow_lower)
+    failed = book.rows(
+        "SELECT 1 FROM entry LEFT JOIN report ON report.id = report WHERE run = ? AND entry.sha256 != ''"
+        " AND (report IS NULL OR NOT gradable)",
+        run["id"],
+    )
+    if failed:
+        say(f"The grader itself failed for {len(failed)}, which have no grade; repeat the command to retry them.")
+    return 3 if failed else 0
+
+
+def _pool(
+    conditions: Conditions, scheduler: str | None, workers: int, folder: Path
+) -> contextlib.AbstractContextManager[Pool]:
+    """Return the pool: a cluster, or this machine with the results in ``folder`` out of reach."""
+    if scheduler is None:
+        return local(conditions, workers, [folder])
+    from autograder.course.runs.dask_pool import cluster
+
+    return cluster(conditions, scheduler)
+
+
+@contextlib.contextmanager
+def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar with count, rate and remaining time on standard error."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(elapsed_when_finished=True),
+    )
+    # No refresh thread, since graders are forked from this process at any time.
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=300, auto_refresh=False) as progress:
+        task = progress.add_task(what, total=total)
+        progress.refresh()
+
+        def done(count: int) -> None:
+            progress.advance(task, count)
+            progress.refresh()
+
+        yield done
+
+
+def settle(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> None:
+    """Finish a run: hold it back if exported scores would drop, else write the pages. Raises BadInput."""
+    fallen = finish(book, run, allow_lower)
+    if fallen:
+        tell("exported scores would drop", [f"{alias} from {old:g} to {new:g}" for alias, old, new in fallen])
+        raise BadInput(
+            f"run {run['id']} is saved, but its scores do not count yet: add --allow-lower to accept them;"
+            f" `compare --out {book.folder}` shows what changed"
+        )
+    pages(book)
+
+
+def pages(book: Gradebook) -> None:
+    """Write the reports and the course page, and print a one-line summary."""
+    from autograder.course.output.html_pages import write
+
+    run = book.current()
+    if run is None:
+        return
+    path, found = write(book, run, book.anonymous)
+    mean = f", mean {found.mean:.1f}" if found.mean is not None else ""
+    say(f"Run {run['id']}: {found.students} students, {found.graded} graded{mean}. {path}")
+    for reason, count in found.reasons.most_common(SHOWN):
+        say(f"  {count} without a grade: {reason}")
+
+
+def compare(book: Gradebook, old: int | None, new: int | None) -> None:
+    """Print what changed."""
+    runs = book.rows("SELECT * FROM run WHERE state != 'open' ORDER BY id DESC LIMIT 2")
+    if old is None and len(runs) < 2:
+        raise BadInput(f"{book.folder}: two finished runs are needed to compare, found {len(runs)}")
+    first, second = (book.run(old) if old is not None else runs[1], book.run(new) if new is not None else runs[0])
+    say(f"Run {first['id']} ({_about(first)}) and run {second['id']} ({_about(second)}).")
+    causes: Counter[str] = Counter()
+    changed = moved = 0
+    for one in comparison.compare(book, first, second):
+        changed += 1
+        moved += one.before != one.after
+        causes.update(one.causes)
+        name = one.student["alias"] if book.anonymous else one.student["name"]
+        say(f"\n{name}: {_score(one.before)} -> {_score(one.after)}")
+        for change in one.changes:
+            say(f"  {change.check or change.title}: {change.before} -> {change.after}  [{' or '.join(change.causes)}]")
+            if change.message and change.causes != ("rubric",):  # a changed rubric changes no message
+                say(f"    {change.message}")
+    listed = ", ".join(f"{cause} {count}" for cause, count in causes.most_common())
+    say(f"\n{changed} students changed ({listed}), {moved} of them their score." if changed else "\nNothing changed.")
+
+
+def _about(run: sqlite3.Row) -> str:
+    note = f": {run['note']}" if run["note"] else ""
+    return f"{run['kind']} {run['finished'][:16].replace('T', ' ')}{note}"
+
+
+def _score(score: float | None) -> str:
+    return "no grade" if score is None else f"{score:g}"
+
+
+def standing(book: Gradebook, student: sqlite3.Row) -> Standing:
+    """Return a student's result in the run that counts. Raises BadInput."""
+    run = book.current()
+    found: Iterable[Standing] = standings(book, run) if run is not None else ()
+    for one in found:
+        if one.student["id"] == student["id"]:
+            return one
+    raise BadInput(f"{student['alias']}: not in the last run; run `regrade` first")
+
+
+def spelled(one: Standing) -> str:
+    """Return the score, and the points for written answers if there are any."""
+    written = f", {one.written:g} for written answers" if one.written is not None else ""
+    return f"{_score(one.score)}{written}"

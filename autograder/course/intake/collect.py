@@ -1,0 +1,131 @@
+"""Turn exports into a list of attempts to grade; the sources are stored under their content hash."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.core.assignment import Assignment
+from autograder.core.atomic import write_whole
+from autograder.core.text import clean
+from autograder.course.intake import downloads
+from autograder.course.intake.archive import Entry, Unreadable, packed
+from autograder.course.intake.downloads import CODE, Handed
+from autograder.course.intake.identity import Person, line
+from autograder.submission.read import MAX_ZIP, BadSubmission, Submission, cap, read_submission
+
+MAX_ENTRIES = 200_000  # of one submission
+MAX_FILES = 500  # Python files, notebooks and zip files among them
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One person's attempt: the hash of its sources, or the reason they cannot be graded."""
+
+    student: int
+    attempt: int  # counted from 1, per student
+    latest: bool
+    submitted: str
+    sha256: str
+    trouble: str = ""
+    partners: int = 0  # other members of the group
+
+
+def take(
+    paths: Iterable[Path],
+    store: Path,
+    known: Callable[[Sequence[Person]], list[int]],
+    assignment: Assignment,
+    nbgrader_name: str | None = None,
+    every: bool = False,
+) -> Iterator[Item]:
+    """Yield the submissions of all exports and save their sources in ``store``; only latest attempts unless ``every``.
+
+    ``known`` returns the ids of the people of one export; ``nbgrader_name`` selects a folder in nbgrader's submitted/.
+    Raises BadInput.
+    """
+    attempts: dict[int, list[tuple[str, int, Handed]]] = defaultdict(list)
+    for number, path in enumerate(paths):
+        found = downloads.read(path, assignment.contract, nbgrader_name)[1]
+        numbers = iter(known([who for handed in found for who in handed.people]))
+        for handed in found:
+            for student in dict.fromkeys([next(numbers) for _ in handed.people]):
+                attempts[student].append((handed.order, number, handed))
+    for student, mine in attempts.items():
+        mine.sort(key=lambda attempt: attempt[:2])
+        for count, (_, _, handed) in enumerate(mine, 1):
+            latest = count == len(mine)
+            if latest or every:
+                sha256, trouble = _stored(handed, store, assignment)
+                yield Item(student, count, latest, line(handed.submitted), sha256, trouble, len(handed.people) - 1)
+
+
+def _stored(handed: Handed, store: Path, assignment: Assignment) -> tuple[str, str]:
+    """Return (hash, trouble), one of which is empty."""
+    try:
+        found = read_attempt(handed, assignment)
+        path = stored(store, found.sha256)
+        sources = b"" if path.exists() else archived(found)
+    except (BadSubmission, Unreadable) as error:
+        return "", clean(str(error))
+    except Exception as error:  # one bad submission must not stop the others
+        return "", line(f"not graded: its files cannot be read; ask for them again ({type(error).__name__}: {error})")
+    if sources:
+        write_whole(path, sources)
+    return found.sha256, ""
+
+
+def stored(store: Path, sha256: str) -> Path:
+    """Return the path of the sources with this hash."""
+    return store / f"{sha256}.zip"
+
+
+def archived(found: Submission) -> bytes:
+    """Zip the submitted files that count, reproducibly."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(found.handed_in):
+            archive.writestr(zipfile.ZipInfo(name), found.files[name], zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def read_attempt(handed: Handed, assignment: Assignment) -> Submission:
+    """Read the submission as `grade` reads a single one. Raises BadSubmission or Unreadable."""
+    if handed.trouble:
+        raise BadSubmission(handed.trouble)
+    if len(handed.files) > MAX_ENTRIES:
+        raise BadSubmission(f"more than {MAX_ENTRIES} files; ask for the code alone")
+    main = assignment.contract.file
+    files = [entry for entry in handed.files if entry.suffix in CODE and len(entry.parts) <= 2]
+    if not handed.files:
+        raise BadSubmission(f"nothing was submitted; ask for {main}")
+    if len(files) > MAX_FILES:
+        raise BadSubmission(f"{len(files)} files, at most {MAX_FILES} are allowed; remove the rest")
+    zips = [entry for entry in files if entry.suffix == ".zip"]
+    if not files and handed.alone and len(handed.files) == 1:
+        raise BadSubmission(
+            f"{handed.files[0].suffix or 'no suffix'}: not a folder or a .py, .ipynb or .zip file; ask for {main}"
+        )
+    single = len(files) == 1 and (handed.alone or files == zips)
+    chosen = files if single else [entry for entry in files if entry not in zips]
+    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
+        # The file name is ours; names from the export appear only inside the zip file, as data.
+        suffix = chosen[0].suffix if single else ".zip"
+        path = Path(folder) / f"submission{suffix}"
+        path.write_bytes(_bytes(chosen[0]) if single else packed(chosen))
+        try:
+            return read_submission(path, assignment)
+        except BadSubmission as error:
+            told = str(error).removeprefix(f"{path}: ")
+            raise BadSubmission(told.replace(f"{path}", "submission").replace(folder, "")) from None
+
+
+def _bytes(entry: Entry) -> bytes:
+    if entry.link:
+        raise Unreadable(f"{line(entry.name)}: a link, which is not followed; ask for the file itself")
+    return entry.read(MAX_ZIP if entry.suffix == ".zip" else cap(entry.name))

@@ -1,0 +1,103 @@
+"""Analyse a course's results: checks by failures, mistakes by students, groups with the same mistakes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from autograder.course.gradebook.results import Standing
+
+
+@dataclass(slots=True)
+class CheckItem:
+    """The outcomes of one check over a course."""
+
+    id: str
+    title: str
+    statuses: Counter[str] = field(default_factory=Counter)
+    mistakes: Counter[str] = field(default_factory=Counter)
+    points: float = 0
+    most: float = 0
+
+    @property
+    def lost(self) -> int:
+        """Return how many students did not pass, grader errors excluded."""
+        return sum(self.statuses.values()) - self.statuses["passed"] - self.statuses["error"]
+
+    @property
+    def share(self) -> float:
+        """Return the share of the check's points that were awarded."""
+        return self.points / self.most if self.most else 0.0
+
+
+class Analysis:
+    """Running statistics over students: counts and names, no verdicts. Overrides are included."""
+
+    def __init__(self) -> None:
+        self.sentences: dict[str, str] = {}
+        self.students = 0
+        self.reasons: Counter[str] = Counter()
+        self._checks: dict[str, CheckItem] = {}
+        self._made: Counter[str] = Counter()
+        self._groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+        self._scores: list[float] = []
+        self._most = 100.0
+
+    def add(self, standing: Standing, name: str) -> None:
+        """Add a student's attempt that counts, under the ``name`` that may be shown."""
+        own = set()
+        for verdict in standing.verdicts:
+            item = self._checks.setdefault(verdict.id, CheckItem(verdict.id, verdict.title))
+            item.statuses[verdict.status] += 1
+            item.points += verdict.score
+            item.most += verdict.max_score
+            for one in verdict.diagnosis:
+                self.sentences.setdefault(one.mistake, one.sentence)
+                item.mistakes[one.mistake] += 1
+                own.add(one.mistake)
+        self.students += 1
+        self._made.update(own)
+        if own:
+            self._groups[tuple(sorted(own))].append(name)
+        if standing.score is not None:
+            self._scores.append(standing.score)
+            self._most = max(self._most, standing.max_score)
+        else:
+            self.reasons[standing.trouble] += 1
+
+    @property
+    def checks(self) -> list[CheckItem]:
+        """Return the checks, most failed first."""
+        return sorted(self._checks.values(), key=lambda item: -item.lost)
+
+    @property
+    def mistakes(self) -> list[tuple[str, int]]:
+        """Return named mistakes with the number of students who made them."""
+        return self._made.most_common()
+
+    @property
+    def groups(self) -> list[tuple[tuple[str, ...], list[str]]]:
+        """Return groups of students whose code has exactly the same named mistakes."""
+        shared = [(mistakes, names) for mistakes, names in self._groups.items() if len(names) > 1]
+        return sorted(shared, key=lambda group: -len(group[1]))
+
+    @property
+    def graded(self) -> int:
+        return len(self._scores)
+
+    @property
+    def mean(self) -> float | None:
+        return sum(self._scores) / len(self._scores) if self._scores else None
+
+    @property
+    def median(self) -> float | None:
+        ordered = sorted(self._scores)
+        return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2 if ordered else None
+
+    @property
+    def histogram(self) -> list[tuple[str, int]]:
+        """Return the counts of scores in ten equal bins, with full marks separate."""
+        width = self._most / 10
+        bins = Counter(10 if score >= self._most else int(score / width) for score in self._scores)
+        labels = [f"{n * width:g}-{(n + 1) * width - 1:g}" for n in range(10)]
+        return [(label, bins[n]) for n, label in enumerate([*labels, f"{self._most:g}"])]

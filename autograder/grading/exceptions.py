@@ -1,0 +1,84 @@
+"""Explain an exception in student code: their line, what was raised, and the cause if it is a common one."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+
+from autograder.core.assignment import Cause
+from autograder.core.text import clean
+from autograder.sandbox.remote.client import Remote
+from autograder.sandbox.remote.errors import Raised
+
+WIDTH, LINES = 76, 4  # of a message: a terminal of 80 columns, minus the indent
+# Characters kept of the quoted line and of the exception's text (without and with a known cause), widest first.
+ROOM = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
+SHAPES = 4  # tensors whose shapes are shown
+
+
+def find_cause(remote: Remote, known: Iterable[Cause]) -> Cause | None:
+    """Return the first of the ``known`` mistakes that raises such an exception, or None."""
+    for mistake in known:
+        if any(kind in remote.kinds and re.search(pattern, remote.text) for kind, pattern in mistake.raises):
+            return mistake
+    return None
+
+
+def format_exception(error: Raised, cause: Cause | None = None) -> str:
+    """Return the message: where it was raised, the student's line, the exception and its ``cause``, if known."""
+    remote = error.remote
+    if "SyntaxError" in remote.kinds:
+        file, line, _, text = remote.frames[-1] if remote.frames else (error.call, 0, "", "")
+        return f"{file} is not valid Python: line {line}{_quoted(text, ROOM[0][0])}: {remote.text}."
+    message = ""
+    for quoted, unknown, known in ROOM:
+        text = clean(remote.text, known if cause else unknown)
+        what = f"{remote.type}: {text}".removesuffix(": ")
+        message = f"{place(error, quoted)} {what}{'' if what[-1:] in '.…' else '.'} {_meaning(remote, cause)}".strip()
+        if fits(message):
+            break
+    return message
+
+
+def fits(message: str) -> bool:
+    """Return whether a message is at most LINES lines long."""
+    return len(textwrap.wrap(message, WIDTH)) <= LINES
+
+
+def place(error: Raised, quoted: int = ROOM[0][0]) -> str:
+    """Return the call and the student's innermost line, where the exception was raised."""
+    if not error.remote.frames:
+        return f"In {error.call}:"
+    file, line, where, text = error.remote.frames[-1]
+    if error.call.endswith((".py", ".ipynb")):
+        return f"{file} could not be imported: line {line}{_quoted(text, quoted)}."
+    if error.call.startswith(where):
+        return f"{error.call} raised at line {line} of {file}{_quoted(text, quoted)}."
+    first = error.remote.frames[0]
+    via = f" (from {first[0]} line {first[1]})" if len(error.remote.frames) > 1 else ""
+    return f"{error.call} raised in {where}, {file} line {line}{via}{_quoted(text, quoted)}."
+
+
+def _quoted(line: str, room: int) -> str:
+    return f": `{clean(line, room)}`" if line else ""
+
+
+def _meaning(remote: Remote, known: Cause | None) -> str:
+    """Return one sentence on the cause: the known mistake, or the shapes involved."""
+    text = remote.text
+    if found := re.search(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", text):
+        _, given, taken, _ = found.groups()
+        return f"The input has {given} features; the weight expects {taken}.{_shapes(remote)}"
+    if found := re.search(r"normalized_shape=\[(\d+)\].*size\[([\d, ]+)\]", text):
+        return f"The norm expects {found[1]} features; its input has shape ({found[2]})."
+    if known is None:
+        return _shapes(remote).strip()
+    near = f" Did you mean {remote.near}?" if remote.near else ""
+    return f"{known.sentence}{near}"
+
+
+def _shapes(remote: Remote) -> str:
+    """Return the shapes of the tensors named in that line."""
+    shown = [f"{clean(name, 24)} is {shape}" for name, shape in remote.shapes[:SHAPES]]
+    return f" Here {', '.join(shown[:-1])}{' and ' if shown[1:] else ''}{shown[-1]}." if shown else ""

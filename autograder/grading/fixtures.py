@@ -1,0 +1,56 @@
+"""Fixtures that the checks of every assignment can use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from autograder.grading.verdict import Notes
+from autograder.sandbox.remote.student_code import Student
+
+if TYPE_CHECKING:
+    from autograder.grading.suite import Suite
+
+SUITE = "grading"  # the name under which the suite is registered
+
+
+@pytest.fixture(scope="session")
+def suite(request: pytest.FixtureRequest) -> Suite:
+    """Return the run that these checks belong to."""
+    plugin: Any = request.config.pluginmanager.get_plugin(SUITE)
+    found: Suite = plugin
+    return found
+
+
+@pytest.fixture(scope="module")
+def student(suite: Suite) -> Iterator[Student]:
+    """Yield the submission; objects built for one file of checks are released after it."""
+    yield suite.student
+    suite.student.release()
+
+
+@pytest.fixture(scope="session")
+def charged() -> set[str]:
+    """Return the names of mistakes that are already deducted."""
+    return set()
+
+
+@pytest.fixture
+def notes(suite: Suite, request: pytest.FixtureRequest) -> Notes:
+    """Return the remarks and measurements of the check."""
+    return suite.notes_of(request.node)
+
+
+@pytest.fixture
+def rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
+    """Return a generator for this check alone."""
+    return suite.generator_of(request.node)
+
+
+@pytest.fixture(scope="module")
+def shared_rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
+    """Return a generator for the fixtures that the checks of one file share."""
+    return suite.generator(request.path.stem)

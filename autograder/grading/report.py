@@ -1,0 +1,176 @@
+"""Define verdicts and reports: plain data with a JSON schema, the only input of everything downstream of grading."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from autograder.grading.verdict import Status
+
+SCHEMA = "gpt-assembly/report/1"
+
+# When students may see a check's outcome. Platforms that cannot wait for a date treat the second as the third.
+Visibility = Literal["visible", "after_due_date", "hidden"]
+
+NOT_FINITE = "not finite"  # stands in evidence for a number that JSON cannot represent
+
+
+class _Data(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True, validate_by_name=True)
+
+
+class Diagnosis(_Data):
+    """A named cause that fits what was measured."""
+
+    mistake: str
+    sentence: str
+
+
+class Verdict(_Data):
+    """The outcome of one check."""
+
+    id: str
+    criterion: str
+    title: str
+    status: Status
+    score: float
+    max_score: float
+    visibility: Visibility = "visible"
+    message: str = ""
+    diagnosis: tuple[Diagnosis, ...] = ()
+    evidence: dict[str, Any] = {}
+
+    @field_validator("evidence")
+    @classmethod
+    def _finite(cls, evidence: dict[str, Any]) -> dict[str, Any]:
+        return {name: finite(value) for name, value in evidence.items()}
+
+
+class Unwritten(_Data):
+    """A definition of the contract that is absent from the submission or still a stub."""
+
+    name: str
+    file: str
+    line: int
+    task: str
+    what: str
+
+
+class SubmissionFacts(_Data):
+    """The graded submission."""
+
+    id: str
+    sha256: str
+    form: str
+    files: tuple[str, ...]
+
+
+class Provenance(_Data):
+    """The grader and the grading conditions, never the secret itself."""
+
+    grader: str
+    rubric: str
+    seed_id: str
+    torch: str
+    python: str
+    platform: str
+    confinement: tuple[str, ...]
+    mode: Literal["local", "official"] = "local"  # official: only if the sandbox passed its self-test
+    accepted: tuple[str, ...] = ()  # escapes that were possible and that the person grading accepted
+
+
+class Timing(_Data):
+    """Times in seconds. With ``output``, the only block that differs between two gradings of the same submission.
+
+    ``cpu`` covers the submission's own processes; ``checks`` gives CPU seconds of all processes for each check.
+    """
+
+    wall: float
+    cpu: float
+    checks: dict[str, float]
+
+
+class CriterionFacts(_Data):
+    """A criterion as the rubric had it, so that a report can be shown without the rubric."""
+
+    id: str
+    title: str
+    task: str
+    bonus: bool
+
+
+class Report(_Data):
+    """All verdicts of one submission."""
+
+    schema_: str = Field(SCHEMA, alias="schema")
+    assignment: str
+    submission: SubmissionFacts
+    provenance: Provenance
+    score: float
+    max_score: float
+    bonus: float
+    gradable: bool
+    criteria: tuple[CriterionFacts, ...]
+    checks: tuple[Verdict, ...]
+    unwritten: tuple[Unwritten, ...]
+    remarks: tuple[str, ...] = ()  # warnings besides the checks
+    output: str
+    timing: Timing
+
+    def of(self, criterion: str) -> tuple[Verdict, ...]:
+        """Return the verdicts of one criterion, in order."""
+        return tuple(verdict for verdict in self.checks if verdict.criterion == criterion)
+
+    def to_json(self) -> str:
+        """Return the JSON document, with keys in a fixed order and a final newline."""
+        return self.model_dump_json(indent=1) + "\n"
+
+
+def finite(value: Any) -> Any:
+    """Replace each infinite number and NaN in ``value``, at any depth, by NOT_FINITE."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return NOT_FINITE if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def numbers(values: Iterable[Any]) -> list[float]:
+    """Return evidence as numbers to plot: NOT_FINITE, or null in an older report, becomes infinity."""
+    return [value if isinstance(value, (int, float)) else math.inf for value in values]
+
+
+def narrowed(report: Report, criterion: str) -> Report:
+    """Return the part of a report about one criterion, with its points."""
+    checks = report.of(criterion)
+    facts = next(row for row in report.criteria if row.id == criterion)
+    score, most = sum(check.score for check in checks), sum(check.max_score for check in checks)
+    named = report.submission.model_copy(update={"id": f'check("{criterion}")'})
+    return report.model_copy(
+        update={
+            "submission": named,
+            "checks": checks,
+            "criteria": (facts,),
+            "score": score,
+            "max_score": most,
+            "gradable": all(check.status != "error" for check in checks),
+            "unwritten": (),
+            "remarks": (),
+            "output": "",
+        }
+    )
+
+
+def totals(checks: tuple[Verdict, ...], bonus_criteria: set[str], total: int) -> tuple[float, float, float]:
+    """Return (score, max_score, bonus); the bonus raises the score, but never above the maximum.
+
+    If checks were skipped, the maximum is that of the checks that ran.
+    """
+    counted = [check for check in checks if check.criterion not in bonus_criteria]
+    bonus = sum(check.score for check in checks if check.criterion in bonus_criteria)
+    ran = [check for check in counted if check.status != "skipped"]
+    maximum = total if len(ran) == len(counted) else sum(check.max_score for check in ran)
+    return min(maximum, sum(check.score for check in counted) + bonus), maximum, bonus

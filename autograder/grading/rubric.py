@@ -1,0 +1,132 @@
+"""Load the rubric: all checks with order, points and title. No points in code.
+
+``rubric.toml`` is validated completely; an error in it is reported with file, line and remedy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from autograder.core.assignment import Assignment
+from autograder.core.errors import BadInput
+from autograder.grading.report import Visibility
+
+ROW = "[[criterion.check]]"
+
+
+class RubricError(BadInput):
+    """The rubric cannot be used; the message is one line with file, line and remedy."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Check(_Strict):
+    """One row of the rubric. ``id`` is ``criterion.name``."""
+
+    id: str
+    criterion: str
+    title: str
+    points: int = Field(ge=0)
+    visibility: Visibility = "visible"
+
+
+class Criterion(_Strict):
+    """A group of checks; the points of a bonus criterion do not count towards the total.
+
+    Its ``visibility`` is the default for its checks.
+    """
+
+    id: str
+    title: str
+    task: str
+    bonus: bool = False
+    visibility: Visibility = "visible"
+    checks: tuple[Check, ...]
+
+    @property
+    def points(self) -> int:
+        return sum(check.points for check in self.checks)
+
+
+class Rubric(_Strict):
+    """All criteria, in the order in which they are run and shown."""
+
+    total: int
+    criteria: tuple[Criterion, ...]
+    version: str
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        return tuple(check for criterion in self.criteria for check in criterion.checks)
+
+
+def load(assignment: Assignment, path: Path | None = None) -> Rubric:
+    """Return the assignment's rubric, or another in ``path``, with its figures in the titles. Raises RubricError."""
+    path = path or assignment.rubric
+    try:
+        text = path.read_text("utf-8")
+        raw = tomllib.loads(text)
+    except OSError as error:
+        raise RubricError(f"{path}: {error.strerror}; the rubric must be there") from None
+    except UnicodeDecodeError:
+        raise RubricError(f"{path}: not UTF-8 text; save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"at line (\d+)", str(error))
+        line = int(place[1]) if place else len(text.splitlines())
+        raise RubricError(f"{path}:{line}: {error}; fix the TOML there") from None
+    # The TOML parser drops line numbers but keeps the order of entries.
+    lines = text.splitlines()
+    starts = {kind: [n for n, line in enumerate(lines, 1) if line.strip() == kind] for kind in ("[[criterion]]", ROW)}
+    figures = dict(assignment.figures)
+    known = {"total", "criterion"}
+    stray = next((n for n, line in enumerate(lines, 1) for key in set(raw) - known if key in line), 0)
+    if set(raw) - known:
+        raise RubricError(f"{path}:{stray}: {', '.join(set(raw) - known)}: unknown key; use total and [[criterion]]")
+    rows, criteria, seen = iter(starts[ROW]), [], set()
+    for start, entry in zip(starts["[[criterion]]"], raw.get("criterion", []), strict=False):
+        checks = []
+        criterion = str(entry.get("id", ""))
+        if criterion in seen:
+            raise RubricError(f"{path}:{start}: {criterion} appears twice; remove one")
+        seen.add(criterion)
+        rows_of_it = entry.pop("check", [])
+        group = _entry(Criterion, f"{path}:{start}", entry | {"checks": ()}, figures)
+        for row in rows_of_it:
+            place_of_row = f"{path}:{next(rows)}"
+            checks.append(_entry(Check, place_of_row, {"visibility": group.visibility} | row, figures, criterion))
+            if checks[-1].id in seen:
+                raise RubricError(f"{place_of_row}: {checks[-1].id} appears twice; remove one")
+            seen.add(checks[-1].id)
+        criteria.append(group.model_copy(update={"checks": tuple(checks)}))
+    line = next((n for n, words in enumerate(lines, 1) if words.startswith("total")), 1)
+    points = sum(criterion.points for criterion in criteria if not criterion.bonus)
+    if raw.get("total") != points:
+        raise RubricError(f"{path}:{line}: total is {raw.get('total')}, but the points sum to {points}; change one")
+    return Rubric(total=points, criteria=tuple(criteria), version=hashlib.sha256(text.encode()).hexdigest()[:12])
+
+
+Entry = TypeVar("Entry", Check, Criterion)
+
+
+def _entry(
+    kind: type[Entry], place: str, row: dict[str, Any], figures: dict[str, int], criterion: str | None = None
+) -> Entry:
+    """Validate one entry. Raises RubricError with its line and the error."""
+    try:
+        title = str(row["title"]).format(**figures)
+        own = {"id": f"{criterion}.{row['id']}", "criterion": criterion} if criterion is not None else {"id": row["id"]}
+        return kind.model_validate(row | own | {"title": title})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise RubricError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except (KeyError, IndexError, ValueError) as error:
+        what = f"{error} is missing or not a figure of the course" if isinstance(error, KeyError) else str(error)
+        raise RubricError(f"{place}: {what}; compare the entry with the ones around it") from None

@@ -1,0 +1,49 @@
+"""Run ``grade`` in a process of its own: if that is killed for memory or time, its caller still lives to report it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder.core.paths import ROOT
+
+if TYPE_CHECKING:
+    from autograder.grading.report import Report
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the process ended: its exit status (None after the deadline), its report if any, and its error output."""
+
+    status: int | None
+    report: Report | None
+    error: str
+
+
+def grade(assignment: str, path: Path, target: Path, deadline: float, *options: str, quiet: bool = False) -> Ended:
+    """Grade ``path`` within ``deadline`` seconds; the report is written to ``target``.
+
+    The environment and the current folder of the caller do not affect it. ``quiet`` captures its output.
+    """
+    command = [sys.executable, "-s", "-B", "-m", "autograder", "--assignment", assignment]
+    command += ["grade", str(path.absolute()), "--json", str(target), *options]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    sys.stdout.flush()
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=quiet, text=True, timeout=deadline, check=False
+        )
+        status, error = done.returncode, done.stderr or ""
+    except subprocess.TimeoutExpired:
+        status, error = None, ""
+    from autograder.grading.report import Report
+
+    try:
+        report = Report.model_validate_json(target.read_bytes())
+    except (OSError, ValueError):
+        report = None
+    return Ended(status, report, error)

@@ -1,0 +1,403 @@
+"""Run the checks under pytest and turn the outcomes into verdicts, exactly one for every check of the rubric.
+
+The same plugin serves ``grade`` and a plain ``pytest autograder/assignment/checks --submission PATH``. An
+assignment's checks are the files in its folder ``checks``, one per criterion; its conftest.py adds to the
+fixtures that all assignments have (fixtures.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import hashlib
+import hmac
+import os
+import time
+import traceback
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+import autograder
+from autograder.core.assignment import Assignment
+from autograder.core.paths import PACKAGE
+from autograder.core.text import clean
+from autograder.grading import exceptions, fixtures
+from autograder.grading import report as reports
+from autograder.grading import secret as secrets
+from autograder.grading.report import Report, Verdict
+from autograder.grading.rubric import Check, Rubric
+from autograder.grading.verdict import Failed, Notes, explain_error
+from autograder.sandbox.remote.client import Zygote
+from autograder.sandbox.remote.errors import Absent, Broken, Raised, StudentError
+from autograder.sandbox.remote.oracle import OracleProcess
+from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.wire import WireError
+from autograder.submission.read import Submission
+
+PUBLIC_SECRET = secrets.PUBLIC
+MESSAGE = 900  # characters, since student text in it may be long
+IF_RIGHT = "If you think your answer is correct, show this message to your instructor."
+REMARKS = 5  # warnings shown besides the checks
+
+# A grading run uses none of this machine's pytest plugins, caches or captures, nor parts of pytest that checks don't
+# need, since each one costs time for every submission.
+WITHOUT = (
+    *("terminal", "capture", "assertion", "reports", "cacheprovider", "logging", "warnings", "doctest", "unittest"),
+    *("junitxml", "faulthandler", "pastebin", "stepwise", "unraisableexception", "threadexception", "debugging"),
+    *("legacypath", "tmpdir", "monkeypatch", "recwarn", "setuponly", "setupplan", "skipping", "subtests"),
+)
+OPTIONS = ("-c", os.devnull, "--disable-plugin-autoload", *(f"-pno:{name}" for name in WITHOUT))
+CHARGES = "charges: the check adds the mistakes it names to `charged`; other checks don't deduct for them again"
+NEEDS = "needs(*names): definitions that the check is about (the first) and depends on (the others)"
+
+# Exceptions that an odd reply, accepted by every parser, can still cause in a check that computes with it.
+OF_ODD = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+DECIDING = ("core", "grading", "sandbox", "submission")  # the package's folders that decide verdicts
+
+ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+class Suite:
+    """A pytest plugin that supplies the checks' fixtures and records their verdicts."""
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        submission: Submission,
+        zygote: Zygote,
+        rubric: Rubric,
+        secret: bytes = PUBLIC_SECRET,
+        on_verdict: Callable[[Verdict], None] = lambda _: None,
+        only: str | None = None,
+    ) -> None:
+        self.__name__ = fixtures.SUITE  # under which pytest registers a plugin
+        self.verdicts: dict[str, Verdict] = {}
+        self.cpu: dict[str, float] = {}
+        self.trouble = ""
+        self.assignment = assignment
+        self._submission, self._secret, self._only, self._on_verdict = submission, secret, only, on_verdict
+        self._rows = {check.id: check for check in rubric.checks}
+        self.student = Student(zygote, submission.files, assignment.contract)
+        self.oracle = OracleProcess(zygote, assignment)
+        self._notes: dict[str, Notes] = {}
+        self._counted = self._spent()
+
+    def _spent(self) -> float:
+        """Return the CPU seconds so far of the submission's processes, the oracle and this process."""
+        return self.student.cpu + self.oracle.cpu + time.process_time()
+
+    def close(self) -> None:
+        """End the processes of this run."""
+        self.student.close()
+
+    # --- used by fixtures -------------------------------------------------------------------------------------------
+
+    def notes_of(self, item: pytest.Item) -> Notes:
+        """Return the remark and measurements of the check ``item``."""
+        return self._notes.setdefault(identity(item), Notes())
+
+    def generator_of(self, item: pytest.Item) -> np.random.Generator:
+        """Return a generator for the check ``item`` alone."""
+        return self.generator(identity(item))
+
+    def generator(self, label: str) -> np.random.Generator:
+        """Return a generator seeded by the secret, the submission and ``label`` alone."""
+        message = f"{self._submission.sha256}/{label}".encode()
+        return np.random.default_rng(int.from_bytes(hmac.digest(self._secret, message, "sha256"), "little"))
+
+    # --- hooks ------------------------------------------------------------------------------------------------------
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        """Register the marks of checks, and format no tracebacks: nobody sees them, and each costs 50 ms."""
+        config.addinivalue_line("markers", NEEDS)
+        config.addinivalue_line("markers", CHARGES)
+        vars(config.option).setdefault("tbstyle", "no")
+
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+        """Collect checks from files without ``test_`` in the name, whatever the configuration says."""
+        is_own = file_path.parent == self.assignment.checks and file_path.suffix == ".py"
+        if not is_own or file_path.stem in ("__init__", "conftest"):
+            return None
+        if parent.session.isinitpath(file_path):  # pytest collects a file named on the command line anyway
+            return None
+        module: pytest.Module = pytest.Module.from_parent(parent, path=file_path)
+        return module
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Sort checks in rubric order, deselect those not asked for, and refuse a check without a rubric row."""
+        unknown = [identity(item) for item in items if identity(item) not in self._rows]
+        if unknown:
+            self.trouble = f"no row in rubric.toml for {', '.join(unknown)}"
+            raise pytest.UsageError(self.trouble)
+        order = {own: position for position, own in enumerate(self._rows)}
+        items.sort(key=lambda item: order[identity(item)])
+        kept = [item for item in items if self._asked(item)]
+        # A class's own check deducts first, so that others can see what was already deducted.
+        asking = [order[identity(item)] for item in kept if "charged" in getattr(item, "fixturenames", ())]
+        before = [item for item in items[: max(asking, default=0)] if item.get_closest_marker("charges")]
+        left = [item for item in items if item not in kept and item not in before]
+        if left:
+            config.hook.pytest_deselected(items=left)
+            items[:] = [item for item in items if item not in left]
+
+    def _asked(self, item: pytest.Item) -> bool:
+        """Return whether the verdict on a check was asked for."""
+        return self._only in (None, self._rows[identity(item)].criterion)
+
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Before a check runs, require the definitions it declares as needed."""
+        for name in _needs(item):
+            self.student.require(name)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        error = call.excinfo.value if call.excinfo else None
+        own = identity(item)
+        spent = self._spent()
+        self.cpu[own] = self.cpu.get(own, 0.0) + spent - self._counted
+        self._counted = spent
+        if isinstance(error, KeyboardInterrupt) or (error is None and call.when != "call") or not self._asked(item):
+            return report
+        if own not in self.verdicts or error is not None:
+            verdict = self._verdict(self._rows[own], _needs(item), error)
+            self.verdicts[own] = verdict
+            self._on_verdict(verdict)
+            if error is not None and verdict.status != "error":
+                # Plain pytest then shows the message, not a traceback through the grader.
+                report.longrepr = f"{verdict.status}: {verdict.message}"
+        return report
+
+    def pytest_internalerror(self, excrepr: Any) -> None:
+        """Record a failure of pytest or a hook for the report."""
+        self.trouble = str(excrepr).strip().splitlines()[-1]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Record a check file that cannot be imported, so that its checks are not lost silently."""
+        if report.failed:
+            self.trouble = str(report.longrepr).strip().splitlines()[-1]
+
+    # --- verdicts ---------------------------------------------------------------------------------------------------
+
+    def _verdict(self, row: Check, needs: tuple[str, ...], error: BaseException | None) -> Verdict:
+        notes = self._notes.get(row.id, Notes())
+        make = functools.partial(
+            Verdict,
+            id=row.id,
+            criterion=row.criterion,
+            title=row.title,
+            max_score=row.points,
+            visibility=row.visibility,
+            evidence=notes.evidence,
+        )
+        if error is None:
+            return make(status="passed", score=row.points, message=notes.message)
+        if isinstance(error, Failed):
+            diagnosis = _diagnosis(error.diagnosis)
+            score = row.points / 2 if error.status == "partial" else 0
+            return make(status=error.status, score=score, message=clean(str(error), MESSAGE), diagnosis=diagnosis)
+        if isinstance(error, StudentError):
+            found = explain_error(error, needs, self.assignment.exceptions)
+            diagnosis = _diagnosis(found.diagnosis)
+            return make(status=found.status, score=0, message=clean(found.message, MESSAGE), diagnosis=diagnosis)
+        # Correct submissions never get here: an exception on their ordinary replies is the grader's fault.
+        if isinstance(error, WireError) or (self.student.odd and isinstance(error, OF_ODD)):
+            reason = clean(f"{type(error).__name__}: {error}", MESSAGE // 2)
+            return make(
+                status="failed",
+                score=0,
+                message=f"The returned value could not be used: {reason}. {IF_RIGHT}",
+                evidence=notes.evidence | {"unusable": f"{_where(error)}: {reason}"},
+            )
+        return make(status="error", score=0, message=f"The grader failed here: {type(error).__name__}: {error}")
+
+    def absent(self, row: Check, reason: str) -> Verdict:
+        """Return the verdict of a check that did not run: an error if there is a ``reason``, else skipped."""
+        status: Any = "error" if reason else "skipped"
+        return Verdict(
+            id=row.id,
+            criterion=row.criterion,
+            title=row.title,
+            status=status,
+            score=0,
+            max_score=row.points,
+            visibility=row.visibility,
+            message=f"The grader failed here: {reason}" if reason else "not selected in this run",
+        )
+
+
+@contextmanager
+def _nothing_stays() -> Iterator[None]:
+    """Run the garbage collector after each grading; objects that existed before are frozen meanwhile.
+
+    A scan of those takes 15 ms. They are unfrozen afterwards, since the process may be someone else's, such as a
+    notebook.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.collect()
+        gc.unfreeze()
+
+
+@_nothing_stays()
+def grade(
+    assignment: Assignment,
+    submission: Submission,
+    zygote: Zygote,
+    rubric: Rubric,
+    *,
+    secret: bytes = PUBLIC_SECRET,
+    only: str | None = None,
+    on_verdict: Callable[[Verdict], None] = lambda _: None,
+    mode: Literal["local", "official"] = "local",
+    accepted: tuple[str, ...] = (),
+) -> Report:
+    """Run all checks on ``submission``. Raises SandboxError when the grader's own processes fail.
+
+    ``mode`` and ``accepted`` only record the grading conditions in the report.
+    """
+    started = time.perf_counter()
+    suite = Suite(assignment, submission, zygote, rubric, secret, on_verdict, only)
+    facts = zygote.ready()
+    try:
+        with _without_options(), np.errstate(all="ignore"):  # a student's numbers can be anything
+            folder = str(assignment.checks)
+            code = pytest.main(
+                [*OPTIONS, "--rootdir", folder, "--confcutdir", folder, folder], plugins=[suite, fixtures]
+            )
+        if code == pytest.ExitCode.INTERRUPTED and not suite.trouble:
+            raise KeyboardInterrupt
+        unwritten = tuple(_unwritten(suite.student, assignment))
+        remarks = tuple(_remarks(suite.student, assignment))
+        suite.close()
+        held = suite.student.held
+        reason = suite.trouble
+        if not reason and code not in ENDED:
+            reason = f"pytest ended with {code!r}"
+        verdicts = []
+        for row in rubric.checks:
+            asked = only in (None, row.criterion)
+            verdict = suite.verdicts.get(row.id)
+            verdicts.append(verdict or suite.absent(row, (reason or "the check never ran") if asked else ""))
+    finally:
+        suite.close()
+    checks = tuple(verdicts)
+    score, max_score, bonus = reports.totals(checks, {c.id for c in rubric.criteria if c.bonus}, rubric.total)
+    return Report(
+        assignment=assignment.name,
+        submission=reports.SubmissionFacts(
+            id=submission.id, sha256=submission.sha256, form=submission.form, files=tuple(submission.handed_in)
+        ),
+        provenance=reports.Provenance(
+            grader=grader_version(assignment),
+            rubric=rubric.version,
+            seed_id=secrets.identify(secret),
+            torch=facts["torch"],
+            python=facts["python"],
+            platform=facts["platform"],
+            confinement=held,
+            mode=mode,
+            accepted=accepted,
+        ),
+        score=score,
+        max_score=max_score,
+        bonus=bonus,
+        gradable=all(check.status != "error" for check in checks),
+        criteria=tuple(
+            reports.CriterionFacts(id=c.id, title=c.title, task=c.task, bonus=c.bonus) for c in rubric.criteria
+        ),
+        checks=checks,
+        unwritten=unwritten,
+        remarks=remarks,
+        output=suite.student.output,
+        timing=reports.Timing(wall=time.perf_counter() - started, cpu=suite.student.cpu, checks=suite.cpu),
+    )
+
+
+@functools.cache
+def grader_version(assignment: Assignment) -> str:
+    """Return the release and a hash of the files that decide verdicts, so that different graders never look alike."""
+    digest = hashlib.sha256()
+    for part in (*(PACKAGE / name for name in DECIDING), assignment.folder):
+        for path in sorted(part.rglob("*.py")):
+            digest.update(path.relative_to(part.parent).as_posix().encode() + path.read_bytes())
+    return f"{autograder.__version__}+{digest.hexdigest()[:12]}"
+
+
+def _where(error: BaseException) -> str:
+    """Return the grader's file and line at which an exception was raised."""
+    *_, frame = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frame.filename).name}:{frame.lineno}"
+
+
+def _diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ...]:
+    return tuple(reports.Diagnosis(mistake=name, sentence=sentence) for name, sentence in causes)
+
+
+def _unwritten(student: Student, assignment: Assignment) -> Iterator[reports.Unwritten]:
+    """Yield the definitions of the contract that are absent or stubs, in the order of the handout."""
+    for entry in assignment.contract.definitions:
+        if entry.optional:
+            continue
+        try:
+            file, line, stubs = student.written(entry.name)
+        except StudentError as error:
+            if not isinstance(error, Absent) or isinstance(error, Broken):
+                continue  # it may exist, but its import failed: the verdicts say why
+            file, line, stubs = "", 0, (entry.name,)
+        if stubs:
+            yield reports.Unwritten(
+                name=entry.name,
+                file=file or student.file_of(entry.name),
+                line=line,
+                task=entry.task,
+                what=entry.description,
+            )
+
+
+def _remarks(student: Student, assignment: Assignment) -> Iterator[str]:
+    """Yield warnings besides the checks: the first few statements that raised, and the statements that were not run."""
+    troubles = student.troubles
+    for file, remote in troubles[:REMARKS]:
+        cause = exceptions.find_cause(remote, assignment.exceptions)
+        message = exceptions.format_exception(Raised(file, remote), cause)
+        yield f"{clean(message, MESSAGE)} Everything else defined there is graded."
+    if len(troubles) > REMARKS:
+        yield f"At least {len(troubles) - REMARKS} more statements also failed."
+    if left := student.left_out:
+        several = f"{left.count} other statements were" if left.count > 1 else "One other statement was"
+        yield (
+            f"Only a notebook's definitions and the code they use are graded. {several} not run"
+            f"{', the first' if left.count > 1 else ''} in {left.place}, line {left.line}: `{left.text}`."
+        )
+
+
+def identity(item: pytest.Item) -> str:
+    """Return the id of a check: ``test_full_model`` in causality.py is ``causality.full_model``."""
+    return f"{item.path.stem}.{item.name.removeprefix('test_')}"
+
+
+def _needs(item: pytest.Item) -> tuple[str, ...]:
+    """Return the definitions in a check's ``needs`` mark: the one it grades first, then those it depends on."""
+    mark = item.get_closest_marker("needs")
+    return tuple(mark.args) if mark else ()
+
+
+@contextmanager
+def _without_options() -> Iterator[None]:
+    """Hide pytest options that the environment sets for other uses."""
+    saved = {name: os.environ.pop(name) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS") if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(saved)

@@ -1,0 +1,93 @@
+"""Turn a check that did not pass into a verdict: exceptions that checks raise, and messages for student errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from autograder.core.assignment import Cause
+from autograder.core.text import insert_before_end
+from autograder.grading import exceptions
+from autograder.sandbox.remote.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError
+
+Status = Literal["passed", "partial", "failed", "missing", "blocked", "timeout", "crashed", "skipped", "error"]
+
+
+class Failed(Exception):
+    """The measured result is not the expected one. ``seen`` gives the numbers, ``hint`` a possible cause.
+
+    ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or ``either`` one.
+    """
+
+    status: Status = "failed"
+
+    def __init__(self, seen: str, hint: str = "", causes: Sequence[Cause] = (), either: bool = False) -> None:
+        said = [" ".join(filter(None, (seen, cause, hint))) for cause in _told(causes, either)]
+        super().__init__(next(filter(exceptions.fits, said), said[-1]))
+        self.diagnosis = [(cause.name, cause.sentence) for cause in causes]
+
+
+def _told(causes: Sequence[Cause], either: bool) -> list[str]:
+    """Return the causes as text, in full and shorter."""
+    if not causes:
+        return [""]
+    tasks = ", ".join(dict.fromkeys(cause.task for cause in causes))
+    between = " Or: " if either else " "
+    joined = insert_before_end(between.join(cause.sentence for cause in causes), tasks)
+    first = insert_before_end(causes[0].sentence, causes[0].task)
+    return [causes[0].full_text, first] if len(causes) == 1 else [joined] if either else [joined, first]
+
+
+class Partial(Failed):
+    """Half of the check's requirement is met."""
+
+    status: Status = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A student error as status and message."""
+
+    status: Status
+    message: str
+    diagnosis: tuple[tuple[str, str], ...] = ()
+
+
+def explain_error(error: StudentError, needs: tuple[str, ...], known: Iterable[Cause]) -> Explanation:
+    """Return status and message for a call that returned no value, in a check that needs the definitions ``needs``.
+
+    The check grades the first of ``needs``: if that, or its file, is absent, the status is ``missing``; for any other
+    it is ``blocked``. ``known`` are the mistakes that an exception can identify.
+    """
+    if isinstance(error, Broken) and error.name in needs[:1]:
+        error = Raised(error.call, error.remote)
+    if isinstance(error, Absent):
+        if error.name in needs[:1] or error.name.endswith(".py"):
+            return Explanation("missing", f"{error}.")
+        return Explanation("blocked", f"{error}. This check depends on it.")
+    if isinstance(error, OutOfTime):
+        return Explanation("timeout", f"{error.call}: {error}. Is there an infinite loop?")
+    if isinstance(error, Crashed):
+        return Explanation("crashed", f"{error.call}: {error}. Does the code exit the process or run out of memory?")
+    if isinstance(error, Raised):
+        cause = exceptions.find_cause(error.remote, known)
+        diagnosis = ((cause.name, cause.sentence),) if cause else ()
+        return Explanation("failed", exceptions.format_exception(error, cause), diagnosis)
+    raise TypeError(f"unknown kind of StudentError: {error!r}")
+
+
+class Notes:
+    """A passing check's remark and its measurements."""
+
+    def __init__(self) -> None:
+        self.message = ""
+        self.evidence: dict[str, Any] = {}
+
+    def say(self, message: str) -> None:
+        """Set the sentence shown beside a passed check."""
+        self.message = message
+
+    def show(self, **evidence: Any) -> None:
+        """Record measured values in the report: numbers, strings, and lists and dicts of these."""
+        self.evidence.update(evidence)

@@ -1,0 +1,57 @@
+"""Build the zip files to upload or hand out: the grader's files and everything they need."""
+
+from __future__ import annotations
+
+import hashlib
+
+from autograder.core.assignment import DEFAULT, Assignment
+from autograder.core.errors import BadInput
+from autograder.core.paths import PACKAGE, ROOT
+from autograder.core.zips import Entry
+from autograder.grading import secret
+
+GRADER = ("*.py", "*.toml", "*.json", "*.txt", "*.html", "*.css", "*.js", "*.ipynb")
+INSTALL = ("setup.sh", "missing.py", "grade.txt", "torch.txt")
+HANDED_OUT = "student/"
+
+
+class PackError(BadInput):
+    """The package cannot be built; the message is one line with a remedy."""
+
+
+def text(name: str, mode: int = 0o644) -> Entry:
+    """Read a text file of the project with LF line ends: CRLF breaks the shebang."""
+    try:
+        return Entry((ROOT / name).read_bytes().replace(b"\r\n", b"\n"), mode)
+    except OSError as error:
+        raise PackError(
+            f"{ROOT / name}: {error.strerror}; build packages from a full checkout of the project"
+        ) from None
+
+
+def grader(assignment: Assignment) -> dict[str, Entry]:
+    """Return the grader, the assignment and the installer, without the tests and the reference solution."""
+    folders = (PACKAGE,) if assignment.module == DEFAULT else (PACKAGE, assignment.folder)
+    names = sorted(str(path.relative_to(ROOT)) for folder in folders for kind in GRADER for path in folder.rglob(kind))
+    return {name: text(name) for name in ("LICENSE", *(f"requirements/{name}" for name in INSTALL), *names)}
+
+
+def student(assignment: Assignment) -> dict[str, Entry]:
+    """Return the students' folder: the assignment, the grader and how to run it, without any secret.
+
+    Raises PackError if student/ differs from its derived state: it may contain someone's solution.
+    """
+    lines = text("reference/derived.sha256").data.decode().splitlines()
+    derived = {name: digest for digest, name in (line.split("  ", 1) for line in lines) if name.startswith(HANDED_OUT)}
+    files = {name: text(name) for name in derived}
+    for name, entry in files.items():
+        if hashlib.sha256(entry.data).hexdigest() != derived[name]:
+            raise PackError(f"{name}: edited, so it may contain a solution; restore it (git checkout {name})")
+    own = {name: text(f"bundle/{name}") for name in ("Makefile", "README.md")}
+    everything = files | own | grader(assignment) | {"pyproject.toml": text("pyproject.toml")}  # which setup.sh reads
+    return {f"{assignment.name}/{name}": entry for name, entry in everything.items()}
+
+
+def new_secret() -> bytes:
+    """Return a new secret from the operating system, as a line of text."""
+    return secret.draw() + b"\n"

@@ -1,0 +1,67 @@
+"""Select the part of a report that a student may read on a platform: safe text, and nothing of hidden checks."""
+
+from __future__ import annotations
+
+from autograder.core.text import clean
+from autograder.grading.report import Report, Verdict, Visibility
+from autograder.grading.verdict import Status
+
+CAP = 2000  # characters of one text
+
+WITHHELD: dict[Visibility, str] = {
+    "after_due_date": "This check counts; its result is shown after the due date.",
+    "hidden": "This check counts; its result is not shown.",
+}
+SAYS: dict[Status, str] = {
+    "passed": "Passed.",
+    "missing": "Not implemented.",
+    "skipped": "Not selected.",
+}
+
+
+def safe(text: str) -> str:
+    """Return ``text`` shortened and without control characters that a page or terminal could interpret."""
+    return clean(text, CAP).replace("\t", " ")
+
+
+def named(report: Report, check: Verdict) -> str:
+    """Return a check's criterion and title, which together are unique."""
+    title = next(criterion.title for criterion in report.criteria if criterion.id == check.criterion)
+    return safe(f"{title}: {check.title}")
+
+
+def told(check: Verdict) -> str:
+    """Return the text of a check whose result is shown."""
+    return safe(check.message or SAYS.get(check.status, ""))
+
+
+def withheld(check: Verdict) -> str:
+    """Return the text of a check whose result is not shown, the same for every submission."""
+    return f"{WITHHELD[check.visibility]} `make grade` runs the same check with other random inputs."
+
+
+def optional(report: Report, check: Verdict) -> bool:
+    """Return whether this is a bonus that was not attempted, so no points are lost."""
+    bonus = {criterion.id for criterion in report.criteria if criterion.bonus}
+    return check.criterion in bonus and check.status in ("missing", "blocked")
+
+
+def summary(report: Report) -> str:
+    """Return the text above the checks, without a score: each platform shows or withholds that itself."""
+    lines = [f"Note: {remark}" for remark in report.remarks]
+    begun = any(check.status not in ("missing", "blocked", "skipped") for check in report.checks)
+    if report.unwritten and not begun:
+        lines.append("Nothing is implemented yet. To do, in order:")
+        lines += [f"{n}. {entry.name} ({entry.file}): {entry.what}" for n, entry in enumerate(report.unwritten, 1)]
+    elif report.unwritten:
+        first = report.unwritten[0]
+        place = f"{first.file}, line {first.line}" if first.line else first.file
+        lines.append(f"Next: {first.name} ({first.task}, {place}): {first.what}.")
+    closed = sum(check.visibility != "visible" for check in report.checks)
+    if closed:
+        lines.append(f"{closed} of the {len(report.checks)} checks count, but their results are not shown.")
+    printed = len(report.output.strip().splitlines())
+    if printed:
+        lines.append(f"Lines printed by your code during grading: {printed} (visible to course staff).")
+    lines.append("`make grade` runs the same checks on your machine with other random inputs.")
+    return "\n".join(map(safe, lines))

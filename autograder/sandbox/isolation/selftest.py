@@ -1,0 +1,112 @@
+"""Test the sandbox before grades count: a probe, submitted like student code, attempts to escape.
+
+Layer names only say what was applied; an attempt shows whether it works on this machine. Each successful attempt is
+described by a phrase that completes "student code could".
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from autograder.core.assignment import Contract
+from autograder.core.errors import BadInput, Refused
+from autograder.core.paths import ROOT
+from autograder.sandbox.remote.client import SandboxError, Zygote
+from autograder.sandbox.remote.errors import Crashed, Raised
+from autograder.sandbox.remote.student_code import Student
+
+INTRUDER = Path(__file__).with_name("escape_attempts.py")
+
+
+def check(zygote: Zygote, folders: Iterable[Path], accept: bool) -> tuple[str, ...]:
+    """Return the escapes possible here if ``accept`` allows them, else raise Refused.
+
+    Raises BadInput if a folder is not writable.
+    """
+    try:
+        found = leaks(zygote, folders)
+    except OSError as error:
+        raise BadInput(f"{error.filename}: {error.strerror}; choose a writable folder") from None
+    if found and not accept:
+        raise Refused(
+            f"not graded: here student code could {', '.join(found)}. "
+            "Grade elsewhere, or accept this with --accept-weaker-sandbox; the report then records it"
+        )
+    return found
+
+
+def leaks(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
+    """Return what student code could do here. ``folders``, such as those of the results, must be out of its reach.
+
+    Raises OSError if a folder is not writable, SandboxError if the probe itself fails.
+    """
+    student = Student(zygote, {INTRUDER.name: INTRUDER.read_bytes()}, Contract(main=INTRUDER.stem))
+    found: list[str] = []
+    with ExitStack() as stack:
+        stack.callback(student.close)
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        for leak, name, argument in _attempts(zygote, folders, listener.getsockname()[1], stack):
+            if leak not in found and _succeeds(student, name, argument):
+                found.append(leak)
+        held = student.held
+    # The same layers deny everything that the probe does not attempt.
+    if "seccomp" not in held:
+        found.append("make system calls that seccomp would deny")
+    if not any(layer in ("uid", "no_open") or layer.startswith("landlock") for layer in held):
+        found.append("reach files that Landlock or another user would close")
+    return tuple(found)
+
+
+def _attempts(
+    zygote: Zygote, folders: Iterable[Path], port: int, stack: ExitStack
+) -> Iterable[tuple[str, str, tuple[Any, ...]]]:
+    """Yield (escape, function of the intruder, its arguments); executing comes last, since it ends the process."""
+    for folder in (Path(tempfile.mkdtemp(prefix="canary-", dir=zygote.folder)), *folders):
+        file = folder / f".autograder-canary-{secrets.token_hex(8)}"
+        new = file.with_suffix(".new")
+        for path in (file, new):
+            stack.callback(path.unlink, missing_ok=True)
+        file.write_text("canary")  # like a report, with the user's umask
+        yield "read the grader's files", "read", (str(file),)
+        for name, path in (("create", new), ("overwrite", file), ("touch", file)):
+            yield "change the grader's files", name, (str(path),)
+    yield "read the grader's code", "read", (__file__,)
+    yield "read the grader's code", "read", (str(INTRUDER),)
+    for beside in (*sorted((ROOT / "reference").glob("*.py")), ROOT / "pyproject.toml"):
+        if beside.exists():
+            yield "read the grader's code", "read", (str(beside),)
+    yield "look into the home folder", "enter", (os.path.expanduser("~"),)
+    yield "start processes", "fork", ()
+    yield "start threads", "start_thread", ()
+    yield "make folders", "make_folder", ()
+    yield "send bits to other workers", "lock", ()
+    yield "open connections", "connect", (port,)
+    yield "open connections", "send", (port,)
+    yield "open connections", "listen", ()
+    for pid in (os.getpid(), zygote.pid):
+        yield "send signals to the grader", "signal", (pid,)
+        if hasattr(os, "sched_getaffinity"):
+            yield "send bits to other workers", "affinity", (pid,)
+        for part in ("environ", "mem", "maps"):
+            if os.path.exists(f"/proc/{pid}/{part}"):
+                yield "look into the grader's processes", "read", (f"/proc/{pid}/{part}",)
+    yield "execute programs", "execute", ()
+
+
+def _succeeds(student: Student, name: str, arguments: tuple[Any, ...]) -> bool:
+    try:
+        student.function(name, *arguments)
+    except Raised as error:
+        if "OSError" in error.remote.kinds:
+            return False
+        raise SandboxError(f"the sandbox self-test failed at {name}: {error}") from None
+    except Crashed:
+        return name == "execute"
+    return True

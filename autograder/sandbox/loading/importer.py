@@ -1,0 +1,145 @@
+"""Import student files from memory, so that no folder of a submission is ever on the path.
+
+A file is executed statement by statement. A statement that raises, or a definition that does not parse, is recorded
+with its error, and the others still run. A notebook replaces the main module, with those of its statements that
+count (notebook_slice.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import json
+import linecache
+import sys
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from autograder.sandbox import NOTEBOOK
+from autograder.sandbox.loading import notebook_slice, parse
+
+Step = tuple[tuple[str, ...], str, ast.stmt | SyntaxError]  # the names it binds, its file or cell, the statement
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A statement that raised, and the names that it should have bound."""
+
+    names: tuple[str, ...]
+    error: BaseException
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """An importer for the submission's own files. ``main`` is the module that a notebook replaces.
+
+    ``wanted`` are the names needed from a notebook.
+    """
+
+    def __init__(self, files: dict[str, bytes], main: str, wanted: Iterable[str] = ()) -> None:
+        self.files, self.main = files, main
+        self.wanted = tuple(wanted)
+        self.troubles: dict[str, list[Trouble]] = {}
+        self.places: set[str] = set()  # file names of the student's own code in tracebacks
+        self._kept: dict[str, list[Step]] = {}
+        self.left_out: list[tuple[str, int, str]] = []  # lines of a notebook that were not executed
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        # A file named like a standard module is ignored: libraries loaded later must find the real one.
+        own = self._file(fullname) in self.files and fullname not in sys.stdlib_module_names
+        if path is None and own:
+            return importlib.util.spec_from_loader(fullname, self, origin=self._file(fullname))
+        return None
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        name = module.__file__ = self._file(module.__name__)
+        troubles = self.troubles.setdefault(module.__name__, [])
+        flags = 0
+        for names, place, node in self._steps(name):
+            try:
+                if isinstance(node, SyntaxError):
+                    raise node
+                flags |= parse.flags(node)
+                exec(compile(ast.Module([node], []), place, "exec", flags, dont_inherit=True), module.__dict__)
+            except BaseException as error:  # also SystemExit: the statements after it still run
+                troubles.append(Trouble(names, error))
+                for bound in names:  # an earlier definition of that name no longer counts
+                    module.__dict__.pop(bound, None)
+        if name == NOTEBOOK:  # an error in a cell does not count if a later cell fixed it
+            troubles[:] = [t for t in troubles if not t.names or not all(n in module.__dict__ for n in t.names)]
+
+    def definitions(self, module: str) -> dict[str, tuple[str, int, list[str]]]:
+        """Return for each top-level class and function its file or cell, the line to look at, and its stubs."""
+        found = {}
+        for _, place, node in self._steps(self._file(module)):
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                stubs = _stubs(node)
+                found[node.name] = (place, min(stubs.values(), default=node.lineno), list(stubs))
+        return found
+
+    def _file(self, module: str) -> str:
+        """Return the file of a module."""
+        file = f"{module}.py"
+        return NOTEBOOK if module == self.main and file not in self.files else file
+
+    def _steps(self, file: str) -> list[Step]:
+        """Return the statements of a file to execute; cached for executing and describing it."""
+        if file not in self._kept:
+            self._kept[file] = list(self._of_notebook() if file == NOTEBOOK else self._of_file(file))
+        return self._kept[file]
+
+    def _of_file(self, name: str) -> Iterator[Step]:
+        source = self.files[name]
+        self._placed(name, parse.text(source))
+        for names, body in parse.parsed(source):
+            if isinstance(body, SyntaxError):
+                body.filename = name
+                yield names, name, body
+            else:
+                for node in body:
+                    yield _bound(node), name, node
+
+    def _of_notebook(self) -> Iterator[Step]:
+        texts = [str(cell["source"]) for cell in json.loads(self.files[NOTEBOOK])["cells"]]
+        for number, text in enumerate(texts, 1):
+            self._placed(notebook_slice.place(number), text)
+        found, commands = notebook_slice.statements(texts)
+        kept = set(notebook_slice.needed(found, self.wanted))
+        for cell, line in sorted({*commands, *notebook_slice.left_out(found, kept)}):
+            self.left_out.append((notebook_slice.place(cell), line, texts[cell - 1].split("\n")[line - 1].strip()))
+        for statement in found:
+            place = notebook_slice.place(statement.cell)
+            if isinstance(statement.node, SyntaxError):
+                yield tuple(statement.binds), place, statement.node
+            elif statement in kept:
+                yield _bound(statement.node), place, statement.node
+
+    def _placed(self, place: str, text: str) -> None:
+        self.places.add(place)
+        linecache.cache[place] = (len(text), None, parse.lines(text), place)
+
+
+def _stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
+    """Return the functions of a definition that still contain ``raise NotImplementedError``, with its line."""
+    body = node.body if isinstance(node, ast.ClassDef) else [node]
+    functions = [statement for statement in body if isinstance(statement, ast.FunctionDef)]
+    return {
+        function.name: statement.lineno
+        for function in functions
+        for statement in function.body
+        if isinstance(statement, ast.Raise) and "NotImplementedError" in ast.dump(statement)
+    }
+
+
+def _bound(node: ast.stmt) -> tuple[str, ...]:
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        return (node.name,)
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return tuple((alias.asname or alias.name).split(".")[0] for alias in node.names)
+    if isinstance(node, ast.Assign):
+        return tuple(target.id for target in node.targets if isinstance(target, ast.Name))
+    return ()

@@ -1,0 +1,227 @@
+"""Select the statements of a notebook to execute: what the assignment asks for, and everything that uses.
+
+A notebook contains more than definitions: it installs, plots, trains and experiments. From the names asked for, this
+module follows looked-up names to the statements that bind them, and leaves out the rest. Of several definitions of a
+name the last counts, plus an earlier one that it uses (``class GPT(GPT)``).
+
+Only the standard library is used here: this runs beside student code, and in a student's own kernel.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import re
+import types
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from autograder.sandbox.loading import parse
+
+MAX_COMMANDS = 50  # lines of one cell recognised as commands one by one
+# Cell magics around ordinary code; %%writefile gpt.py is a way to write a class, too.
+AROUND_CODE = re.compile(r"%%(time|timeit|capture|prun|python3?|py|writefile\s+(-a\s+)?\S+\.py)\b")
+COMMAND = re.compile(r"\s*(?P<sure>[%!]|\w[\w, ]*=\s*[%!])|\s*\?|.*\?\s*$")
+OWN = re.compile(r"(from|import)\s+autograder\b|check(\.\w+)?\(")  # the calls that ask for points
+LOOKS_UP = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
+BY_NAME = frozenset(("globals", "eval", "exec", "vars"))  # code that uses these may mean any definition
+DEFINITION = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+IMPORT = (ast.Import, ast.ImportFrom)
+LOOP = (ast.For, ast.AsyncFor, ast.While)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """A top-level statement of a cell (counted from 1) or its syntax error, and the names that it binds."""
+
+    cell: int
+    line: int
+    binds: frozenset[str]
+    node: ast.stmt | SyntaxError
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names bound at the top level; all statements that bind harmless ones may run, needed or not."""
+
+    harmless: set[str]
+    others: set[str]
+
+
+def place(cell: int) -> str:
+    """Return a cell's name in tracebacks and messages."""
+    return f"cell {cell}"
+
+
+def statements(cells: Iterable[str]) -> tuple[list[Statement], list[tuple[int, int]]]:
+    """Return all statements in order, and (cell, line) of each notebook command."""
+    found, commands = list[Statement](), list[tuple[int, int]]()
+    for cell, text in enumerate(cells, 1):
+        code, own = python(text)
+        commands += [(cell, line) for line in own]
+        for names, body in parse.parsed(code):
+            if isinstance(body, SyntaxError):
+                body.filename = place(cell)
+                found.append(Statement(cell, body.lineno or 1, frozenset(names), body))
+            else:
+                found += [Statement(cell, node.lineno, _binds(node), node) for node in body]
+    return found, commands
+
+
+def python(text: str) -> tuple[str, list[int]]:
+    """Return the Python code of a cell with unchanged line numbers, and the lines of its notebook commands."""
+    lines, commands = text.split("\n"), list[int]()
+    if text.startswith("%%"):
+        if not AROUND_CODE.match(text):
+            return "", [1]
+        lines[0], commands = "", [1]
+    # A % in an expression or string parses; one that starts a command is a syntax error at that line.
+    for _ in range(MAX_COMMANDS):
+        body = parse.body_of("\n".join(lines))
+        if not isinstance(body, SyntaxError):
+            return "\n".join(lines), commands
+        number = body.lineno or 0
+        if not 0 < number <= len(lines) or not COMMAND.match(lines[number - 1]):
+            break
+        commands.append(_taken_out(lines, number))
+    for number, line in enumerate(lines, 1):  # something else is wrong as well
+        if (match := COMMAND.match(line)) and match["sure"]:
+            commands.append(_taken_out(lines, number))
+    return "\n".join(lines), commands
+
+
+def _taken_out(lines: list[str], number: int) -> int:
+    """Replace the command on that line, with its continuation lines, by ``pass``."""
+    line = lines[number - 1]
+    lines[number - 1] = f"{line[: len(line) - len(line.lstrip())]}pass"
+    following = number
+    while line.endswith("\\") and following < len(lines):
+        line, lines[following] = lines[following], ""
+        following += 1
+    return number
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+
+def _binds(node: ast.AST) -> frozenset[str]:
+    """Return the names that a statement binds at the top level, or whose object it changes."""
+    if isinstance(node, ast.Expr):  # setattr(GPT, "generate", generate)
+        call = node.value
+        known = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "setattr"
+        return frozenset(_root(a) for a in call.args[:1]) if known and isinstance(call, ast.Call) else frozenset()
+    return frozenset(_bound(node))
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, DEFINITION):
+        yield node.name
+    elif isinstance(node, IMPORT):
+        yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
+    elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+        if isinstance(node.ctx, ast.Store):  # also GPT.generate = generate
+            yield _root(node)
+    elif not isinstance(node, ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _bound(child)
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _uses(node: ast.stmt | SyntaxError, names: _Names) -> set[str]:
+    """Return which of ``names`` a statement uses, at once or later."""
+    if isinstance(node, SyntaxError):
+        return set()
+    try:
+        return _looked_up(compile(ast.Module([node], []), "", "exec", dont_inherit=True), names)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()  # it cannot run either
+
+
+def _looked_up(code: types.CodeType, names: _Names) -> set[str]:
+    """Return which of ``names`` the code and its functions look up as globals."""
+    found = names.harmless.intersection(code.co_names)
+    # co_names also has attributes, which do not count, and outside functions the names bound there.
+    if not code.co_flags & inspect.CO_OPTIMIZED or not names.others.isdisjoint(code.co_names):
+        found = {step.argval for step in dis.get_instructions(code) if step.opname in LOOKS_UP}
+        found &= names.harmless | names.others
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= _looked_up(constant, names)
+    return found
+
+
+# --- what is needed ---------------------------------------------------------------------------------------------------
+
+
+def needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Statement]:
+    """Return the statements that the ``wanted`` names need, in order.
+
+    A name used in code means its last value, or, if the code runs at once (such as the bases of a class), the last one
+    before: both are kept.
+    """
+    binding: dict[str, list[int]] = defaultdict(list)
+    for number, statement in enumerate(found):
+        for name in statement.binds:
+            binding[name].append(number)
+    calm = {n for n, made in binding.items() if all(isinstance(found[m].node, (*DEFINITION, *IMPORT)) for m in made)}
+    names = _Names(calm, (set(binding) | BY_NAME) - calm)
+    definitions = [(n, len(found)) for s in found if isinstance(s.node, DEFINITION) for n in s.binds]
+    # A star import may bind any name.
+    chosen, seen, open_ends = set(binding["*"]), set[tuple[str, int]](), [(name, len(found)) for name in wanted]
+    while open_ends:
+        name, before = end = open_ends.pop()
+        if end in seen:
+            continue
+        seen.add(end)
+        for number in _making(found, [n for n in binding.get(name, ()) if n < before]):
+            if number in chosen:
+                continue
+            chosen.add(number)
+            uses = _uses(found[number].node, names)
+            open_ends += [(use, end) for use in uses for end in (number, len(found))]
+            open_ends += definitions if uses & BY_NAME else []
+    return [found[number] for number in sorted(chosen)]
+
+
+def _making(found: Sequence[Statement], binding: list[int]) -> Iterator[int]:
+    """Yield the statements that make the last value of a name: the last that binds it, and later changes to it.
+
+    Loops are excluded, since a training loop would run to its end.
+    """
+    for number in reversed(binding):
+        node = found[number].node
+        if isinstance(node, LOOP):
+            continue
+        yield number
+        if not isinstance(node, (ast.AugAssign, ast.Expr, ast.If, ast.Try, ast.With)) and not (
+            isinstance(node, (ast.Assign, ast.AnnAssign)) and not any(map(_names_itself, _targets(node)))
+        ):
+            return
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def _names_itself(target: ast.expr) -> bool:
+    """Return whether an assignment binds a name, rather than changing part of an object."""
+    return not isinstance(target, (ast.Attribute, ast.Subscript))
+
+
+def left_out(found: Sequence[Statement], kept: Iterable[Statement]) -> list[tuple[int, int]]:
+    """Return (cell, line) of each statement that has an effect but is not executed."""
+    ran = set(kept)
+    return [(s.cell, s.line) for s in found if s not in ran and _does_something(s.node)]
+
+
+def _does_something(node: ast.stmt | SyntaxError) -> bool:
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Constant) and not OWN.match(ast.unparse(node))
+    return not isinstance(node, (*DEFINITION, *IMPORT, ast.Pass, SyntaxError))

@@ -1,0 +1,49 @@
+"""Exceptions for a call on the student's side that returned no value; the submission is always the cause."""
+
+from __future__ import annotations
+
+from autograder.sandbox.remote.client import Remote
+
+
+class StudentError(Exception):
+    """A call on the student's side returned no value. ``call`` names it as a student would."""
+
+    def __init__(self, call: str, text: str) -> None:
+        super().__init__(text)
+        self.call = call
+
+
+class Absent(StudentError):
+    """A file or a definition that the submission does not have."""
+
+    def __init__(self, name: str, call: str, text: str) -> None:
+        super().__init__(call, text)
+        self.name = name
+
+
+class Broken(Absent):
+    """A definition that exists but raised while its file was imported."""
+
+    def __init__(self, name: str, file: str, remote: Remote) -> None:
+        super().__init__(name, file, f"{name} could not be imported from {file}")
+        self.remote = remote
+
+
+class Unwritten(Absent):
+    """A definition that still raises NotImplementedError, as its stub does."""
+
+
+class Raised(StudentError):
+    """The student's code raised an exception."""
+
+    def __init__(self, call: str, remote: Remote) -> None:
+        super().__init__(call, f"{remote.type}: {remote.text}" if remote.text else remote.type)
+        self.remote = remote
+
+
+class Crashed(StudentError):
+    """The student's process ended or sent an invalid reply."""
+
+
+class OutOfTime(StudentError):
+    """The call or the whole submission used up its time."""

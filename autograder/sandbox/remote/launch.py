@@ -1,0 +1,92 @@
+"""Launch the zygote's process. Imports little, so that it can start first: importing torch takes longest."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from autograder.core.paths import ROOT
+from autograder.sandbox.isolation import scratch
+
+KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")  # needed by numpy and torch on this machine
+
+
+class Launched(NamedTuple):
+    """A process that loads torch, its socket, its folder, and its log file there."""
+
+    process: subprocess.Popen[bytes]
+    wire: socket.socket
+    folder: Path
+    log: IO[bytes]
+
+    def end(self) -> None:
+        """Kill the process and remove its folder."""
+        self.wire.close()
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+        scratch.remove(self.folder)
+
+
+_waiting: list[Launched] = []
+
+
+def launch(without: Sequence[str] = ()) -> Launched:
+    """Return a new process, or the one launched ahead; ``without`` names sandbox layers to omit."""
+    if _waiting and not without:
+        return _waiting.pop()
+    folder = Path(tempfile.mkdtemp(prefix="autograder-"))
+    ours, theirs = socket.socketpair()
+    log = (folder / "zygote.log").open("wb")
+    path = f"import sys; sys.path.insert(0, {str(ROOT)!r})"
+    arguments = f"{theirs.fileno()}, {str(ROOT)!r}, {tuple(without)!r}"
+    boot = f"{path}; from autograder.sandbox.remote.zygote import main; main({arguments})"
+    process = subprocess.Popen(
+        # Ignore the user's site-packages, the current folder and bytecode caches.
+        [sys.executable, "-s", "-P", "-B", "-c", boot],
+        pass_fds=[theirs.fileno()],
+        env=_environment(folder),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+        start_new_session=True,
+    )
+    theirs.close()
+    return Launched(process, ours, folder, log)
+
+
+@contextlib.contextmanager
+def ahead() -> Iterator[None]:
+    """Launch a process in advance for the first caller; it ends with this context if unused."""
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):  # the caller will hit and report it again
+            _waiting.append(launch())
+    try:
+        yield
+    finally:
+        while _waiting:
+            _waiting.pop().end()
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """Return the zygote's complete environment: none of the user's variables, one thread, fixed hashes."""
+    fixed = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LC_ALL": "C.UTF-8",
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "OMP_THREAD_LIMIT": "1",  # also after torch.set_num_threads: a worker cannot start threads
+        "MKL_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    return fixed | {name: os.environ[name] for name in KEPT if name in os.environ}

@@ -1,0 +1,48 @@
+"""Query an assignment's oracle over the same wire as a student's process; a failure here is the grader's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograder.core.assignment import Assignment
+from autograder.sandbox.remote.client import Died, Operation, Process, RaisedRemotely, SandboxError, TimedOut, Zygote
+from autograder.sandbox.remote.wire import WireError
+
+# CPU seconds, several times what honest submissions need.
+QUESTION_CPU = 8.0  # one question
+SUBMISSION_CPU = 10.0  # all questions of one submission; after that, SHORT_CPU each
+SHORT_CPU = 0.5  # many times what a correct class needs
+
+
+class TooLarge(SandboxError):
+    """Raised if a question cannot be sent, or takes too long to answer."""
+
+
+class OracleProcess:
+    """A client of the oracle's process, a fork of the zygote without student code, forked at the first question."""
+
+    def __init__(self, zygote: Zygote, assignment: Assignment) -> None:
+        self._zygote, self._module, self._root = zygote, assignment.oracle, str(assignment.root)
+        self.cpu = 0.0  # s, spent on the questions of this client
+
+    @property
+    def process(self) -> Process:
+        """Return the process that would answer now; it is another one after a crash."""
+        return self._zygote.oracle(self._module, self._root)
+
+    def ask(self, operation: str, arguments: dict[str, Any], *before: Operation) -> Any:
+        """Send the operations ``before``, then this one, and return its answer. Raises TooLarge or SandboxError."""
+        process = self.process
+        spent = process.cpu
+        left = max(SHORT_CPU, SUBMISSION_CPU - self.cpu)
+        try:
+            return process.call([*before, (operation, arguments)], min(QUESTION_CPU, left), 10 * QUESTION_CPU)
+        except KeyboardInterrupt:
+            process.close()  # or the next question would get its answer
+            raise
+        except (TimedOut, WireError) as error:
+            raise TooLarge(f"the oracle cannot answer {operation}: {error}") from error
+        except (Died, RaisedRemotely) as error:
+            raise SandboxError(f"the oracle failed at {operation}: {error}") from error
+        finally:
+            self.cpu += process.cpu - spent

@@ -1,0 +1,150 @@
+"""Give checks access to an object built by the student's code. Numbers in, numbers out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from autograder.core.assignment import Contract
+from autograder.sandbox.remote import replies
+from autograder.sandbox.remote.client import Process
+from autograder.sandbox.remote.errors import Crashed
+from autograder.sandbox.remote.replies import Answer, Parameter
+
+CALLED = {"__call__": "forward"}
+
+
+class Maker(Protocol):
+    """The part of ``Student`` that a module uses."""
+
+    contract: Contract
+
+    @property
+    def process(self) -> Process | None: ...
+
+    def call(
+        self,
+        call: str,
+        kind: str,
+        operation: str,
+        arguments: dict[str, Any],
+        read: Callable[[Any], Answer] = ...,
+    ) -> Answer: ...
+
+    def queue(self, operation: str, arguments: dict[str, Any]) -> None: ...
+
+
+class Module:
+    """An object built by the student's code, which lives and ends with one process."""
+
+    def __init__(
+        self,
+        student: Maker,
+        process: Process | None,
+        number: int,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        methods: frozenset[str],
+        is_module: bool,
+    ) -> None:
+        self._student, self._process = student, process
+        self.number, self.name, self.parameters = number, name, parameters
+        self.methods, self.is_module = methods, is_module
+
+    @property
+    def numel(self) -> int:
+        """Return the number of parameters, counting each shared one once."""
+        return sum(p.size for p in self.parameters)
+
+    def __call__(self, *arguments: Any, seed: int = 0) -> Any:
+        """Return the module's output for ``arguments`` (numpy arrays arrive as tensors)."""
+        return self.method("__call__", *arguments, seed=seed)
+
+    def method(self, name: str, *arguments: Any, seed: int = 0) -> Any:
+        """Return the value of the method ``name``."""
+        kind = f"{self.name}.{CALLED.get(name, name)}"
+        given = {"number": self.number, "method": name, "arguments": list(arguments), "seed": seed}
+        self._same_process()
+        return self._student.call(f"{kind}({', '.join(map(shown, arguments))})", kind, "call", given)
+
+    def trial(self, x: np.ndarray) -> dict[str, int]:
+        """Return how often each stub is called when the module is called with ``x``."""
+        kind = f"{self.name}.forward"
+        self._same_process()
+        given = {"number": self.number, "x": x}
+        return self._student.call(f"{kind}({shown(x)})", kind, "trial", given, replies.counts)
+
+    def stand_in(self, name: str, matrix: np.ndarray, size: int, count: int) -> bool:
+        """Make the ``count`` parts inside with ``size`` weights compute x @ matrix, if so many exist.
+
+        They stand for the class ``name``, whose stub then owns their parameters.
+        """
+        self._same_process()
+        given = {"number": self.number, "name": name, "matrix": matrix, "size": size, "count": count}
+        found = self._student.call(self.name, "stand-in", "stand_in_children", given, list)
+        paths = tuple(f"{path}." for path in found)
+        self.parameters = tuple(p.held_by(name) if p.name.startswith(paths) else p for p in self.parameters)
+        return bool(paths)
+
+    def gradients(self, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the gradients of the model's own loss, by parameter; parameters without one are omitted."""
+        self._same_process()
+        call = f"the gradients of {self.name} for idx of {shown(idx)}"
+        given = {"number": self.number, "idx": idx, "targets": targets}
+        return self._student.call(call, f"{self.name}.forward", "gradients", given, self._values)
+
+    def train(self, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> list[float]:
+        """Return the model's own losses over up to ``steps`` steps of Adam on one batch."""
+        self._same_process()
+        given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
+        call = f"{steps} steps of training {self.name}"
+        return self._student.call(
+            call, f"{self.name}.forward", "train", given, lambda answer: list(map(replies.real, answer[:steps]))
+        )
+
+    def trace(self, idx: np.ndarray, part: str) -> dict[str, Any]:
+        """Return the model's ``output`` for ``idx``, and the output shapes of its ``parts`` of a class of that name."""
+        self._same_process()
+        call = f"{self.name}.forward({shown(idx)})"
+        given = {"number": self.number, "module": self._student.contract.main, "name": part, "idx": idx}
+        return self._student.call(call, f"{self.name}.forward", "trace", given, replies.traced)
+
+    def inputs_during(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
+        """Return the model's inputs, call by call, while its method ``name``, or else the function, runs."""
+        self._same_process()
+        where = "" if name in self.methods else self._student.contract.main
+        given = {"number": self.number, "module": where, "function": name, "arguments": list(arguments), "seed": seed}
+        seen = self._student.call(f"{self.name}.{name} (inputs recorded)", f"{self.name}.{name}", "spy", given, list)
+        return [idx for idx in seen if isinstance(idx, np.ndarray) and idx.ndim]
+
+    def push(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Queue ``weights``, which must not change until then, to be copied into these parameters at the next call."""
+        self._same_process()
+        self._student.queue("push", {"number": self.number, "weights": dict(weights)})
+
+    def pull(self) -> dict[str, np.ndarray]:
+        """Return the values of all parameters, as the module claims them."""
+        self._same_process()
+        call = f"{self.name} parameters"
+        return self._student.call(call, self.name, "pull", {"number": self.number}, self._values)
+
+    def _values(self, answer: Any) -> dict[str, np.ndarray]:
+        """Parse values for the parameters and check their shapes."""
+        shapes = {p.name: p.shape for p in self.parameters}
+        values = {str(name): value for name, value in answer.items() if value.size}  # ``parameters`` omits empty ones
+        if any(shapes.get(name) != value.shape for name, value in values.items()):
+            raise ValueError("not the shapes of the parameters")
+        return values
+
+    def _same_process(self) -> None:
+        if self._process is not self._student.process:
+            raise Crashed(self.name, f"the Python process of this {self.name} died in an earlier call")
+
+
+def shown(value: Any) -> str:
+    """Return an argument as shown in a message."""
+    if isinstance(value, np.ndarray):
+        return f"shape {tuple(value.shape)}"
+    return value.name if isinstance(value, Module) else repr(value)

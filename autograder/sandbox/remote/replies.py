@@ -1,0 +1,141 @@
+"""Parse the replies of a student's process, which are only claims.
+
+Parsers raise AttributeError, IndexError, KeyError, OverflowError, TypeError or ValueError for an invalid reply.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from autograder.core.text import clean
+from autograder.sandbox.remote.client import Remote, described
+from autograder.sandbox.remote.wire import MAX_RANK, Opaque
+
+Answer = TypeVar("Answer")
+Place = tuple[str, int, tuple[str, ...]]  # of a definition: file or cell, line, functions that are stubs
+PLACE, QUOTED = 40, 80  # characters of a cell's name, and of a quoted line
+MOST = 1 << 31  # largest count, such as a tensor's entries: more than a process can hold, yet safe to multiply
+MOST_LINES = 10**7
+LARGEST = 1e15  # largest number: below it float64 represents every integer
+
+
+def is_matrix(shape: Sequence[int]) -> bool:
+    """Return whether a tensor of that shape is a matrix: (1, 1, d) is not, the (1, d) of an nn.Linear is."""
+    return len(shape) == 2 or sum(size > 1 for size in shape) > 1
+
+
+class Parameter(NamedTuple):
+    """A parameter as the student's module lists it: a claim until outputs are seen to depend on it."""
+
+    name: str
+    shape: tuple[int, ...]
+    grad: bool
+    owner: str = ""  # the class whose stub owns it
+    mask: bool = False  # whether it looks like a causal mask
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def is_matrix(self) -> bool:
+        """Return whether it is a matrix."""
+        return is_matrix(self.shape)
+
+    def held_by(self, owner: str) -> Parameter:
+        """Return the same parameter, owned by the stub ``owner``."""
+        return self._replace(owner=owner)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """The statements of a notebook that were not executed: their number, and where the first is."""
+
+    count: int
+    place: str
+    line: int
+    text: str
+
+
+def claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
+    """Parse a built object: its parameters, the names of its methods, whether it is an nn.Module."""
+    listed = answer["parameters"]
+    frozen, masks, owners = set(listed["frozen"]), set(listed["masks"]), dict(listed["owners"])
+    parameters = tuple(
+        Parameter(str(name), shape(sizes), name not in frozen, str(owners.get(name, "")), name in masks)
+        for name, sizes in zip(listed["names"], listed["shapes"], strict=True)
+    )
+    if len({p.name for p in parameters}) < len(parameters):
+        raise ValueError("two parameters of one name")
+    # Checks never see empty parameters, which have nothing to count, set or learn.
+    kept = tuple(p for p in parameters if p.size)
+    return kept, frozenset(map(str, answer["methods"])), bool(answer["module"])
+
+
+def loaded(
+    answer: Any,
+) -> tuple[dict[str, Place], list[tuple[tuple[str, ...], Remote]], LeftOut | None]:
+    """Parse an imported file: its definitions, the statements that raised (with their names), statements left out."""
+    defined = {
+        str(name): (clean(str(place), PLACE), line_number(line), tuple(map(str, stubs)))
+        for name, (place, line, stubs) in answer["defined"].items()
+    }
+    troubles = [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
+    count, first = answer["left_out"]
+    left = [
+        LeftOut(whole(count), clean(str(p), PLACE), line_number(line), clean(str(t), QUOTED)) for p, line, t in first
+    ]
+    return defined, troubles, left[0] if left else None
+
+
+def odd(answer: Any) -> bool:
+    """Return whether a reply has an empty array, an opaque value, or a number not finite or beyond LARGEST."""
+    if isinstance(answer, np.ndarray):
+        return not (answer.size and -LARGEST <= answer.min() <= answer.max() <= LARGEST)
+    if isinstance(answer, (int, float)):
+        return not abs(answer) <= LARGEST
+    if isinstance(answer, dict):
+        return any(map(odd, answer)) or any(map(odd, answer.values()))
+    return any(map(odd, answer)) if isinstance(answer, (list, tuple)) else isinstance(answer, Opaque)
+
+
+def whole(value: Any) -> int:
+    """Read a count: a whole number from 0 to MOST, neither a bool nor an array."""
+    if type(value) is not int or not 0 <= value <= MOST:
+        raise ValueError("not a count")
+    return value
+
+
+def line_number(value: Any) -> int:
+    """Read the number of a line; 0 if no file has so many lines."""
+    return value if type(value) is int and 0 <= value <= MOST_LINES else 0
+
+
+def shape(answer: Any) -> tuple[int, ...]:
+    """Read the shape of a tensor that may be empty, with no more axes and entries than checks can handle."""
+    sizes = tuple(map(whole, answer))
+    if len(sizes) > MAX_RANK or math.prod(size or 1 for size in sizes) > MOST:
+        raise ValueError("not a shape")
+    return sizes
+
+
+def real(value: Any) -> float:
+    """Read a number, neither a bool nor an array; it may be infinite or NaN."""
+    if type(value) not in (int, float):
+        raise TypeError("not a number")
+    return float(value)
+
+
+def counts(answer: Any) -> dict[str, int]:
+    """Parse a count for each name."""
+    return {str(name): whole(count) for name, count in answer.items()}
+
+
+def traced(answer: Any) -> dict[str, Any]:
+    """Parse a model's output and the output shapes of its parts."""
+    return {"output": answer["output"], "parts": [shape(sizes) for sizes in answer["parts"]]}

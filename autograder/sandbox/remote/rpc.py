@@ -1,0 +1,119 @@
+"""Serve requests in a forked process: perform operations, encode their values, and describe what they raise.
+
+Used by both kinds of forks: a student's (worker.py) and the oracle's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import linecache
+import re
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.sandbox.loading import importer
+from autograder.sandbox.remote import wire
+
+MAX_FRAMES = 6
+
+
+def serve(channel: int, operations: Any) -> None:
+    """Answer each request with the value of its last operation, or with the exception one raised."""
+    while True:
+        try:
+            nonce, requested = wire.read(channel)
+        except EOFError:
+            return
+        try:
+            frame = wire.encode({"nonce": nonce, "value": perform(operations, requested)}, _as_array)
+        except BaseException as error:  # sys.exit() counts as a reply too
+            frame = wire.encode({"nonce": nonce, "raised": describe(error, operations)})
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        wire.write(channel, frame)
+
+
+def perform(operations: Any, requested: list[tuple[str, dict[str, Any]]]) -> Any:
+    """Run the operations in order and return the value of the last."""
+    value = None
+    for operation, arguments in requested:
+        value = getattr(operations, f"do_{operation}")(**arguments)
+    return value
+
+
+def as_tensor(value: Any) -> Any:
+    """Return an array as a tensor, and anything else as it is."""
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+
+
+def _as_array(value: Any) -> np.ndarray | None:
+    if not isinstance(value, torch.Tensor):
+        return None
+    value = value.detach().cpu()
+    if value.dtype.is_floating_point and value.dtype is not torch.float64:
+        value = value.float()
+    elif not value.dtype.is_floating_point and not value.dtype.is_complex and value.dtype is not torch.uint8:
+        value = value.long()
+    array: np.ndarray = value.contiguous().numpy()
+    return array
+
+
+def _around(frame: FrameType, line: str, error: BaseException) -> tuple[str, list[tuple[str, list[int]]]]:
+    """Return what an exception's text omits: a name close to the missing one, and shapes of tensors on the line."""
+    known, near, shapes = frame.f_locals, "", list[tuple[str, list[int]]]()
+    own: Any = known.get("self")
+    with contextlib.suppress(Exception):
+        for name in dict.fromkeys(re.findall(r"[A-Za-z_][\w.]*", line)):
+            path, *parts = name.split(".")
+            value = known.get(path)
+            while parts and not isinstance(value, torch.Tensor):
+                path, value = f"{path}.{parts[0]}", getattr(value, parts.pop(0), None)
+            if isinstance(value, torch.Tensor) and (path, list(value.shape)) not in shapes:
+                shapes.append((path, list(value.shape)))
+    with contextlib.suppress(Exception):
+        names: set[str] = set()
+        wanted = ""
+        if isinstance(error, NameError):
+            names, wanted = {*known, *frame.f_globals}, str(error.name)
+        elif isinstance(error, AttributeError):
+            names, wanted = {*vars(own), *own._modules, *own._parameters, *own._buffers}, str(error).split("'")[3]
+        near = next(iter(difflib.get_close_matches(wanted, sorted(map(str, names - {wanted})), 1)), "")
+    return near, shapes
+
+
+def describe(error: BaseException, operations: Any) -> dict[str, Any]:
+    """Return an exception as data: only the student's own lines, the innermost last."""
+    finder = getattr(operations, "finder", None)
+    own = finder.places if isinstance(finder, importer.Finder) else ()
+    frames: list[tuple[str, int, str, str]] = []
+    trace, innermost = error.__traceback__, None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename in own:
+            text = linecache.getline(code.co_filename, trace.tb_lineno).strip()
+            frames.append((code.co_filename, trace.tb_lineno, getattr(code, "co_qualname", code.co_name), text))
+            innermost = trace.tb_frame
+        trace = trace.tb_next
+    near, shapes = _around(innermost, frames[-1][3], error) if innermost is not None else ("", [])
+    if isinstance(error, SyntaxError) and error.filename is not None and error.filename in own:
+        frames.append((error.filename, error.lineno or 0, "", (error.text or "").strip()))
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except Exception:
+        text = ""
+    name = getattr(error, "name", None)
+    return {
+        "type": type(error).__name__,
+        "text": str(text),
+        "name": name if isinstance(name, str) else "",
+        "frames": frames[-MAX_FRAMES:],
+        "near": near,
+        "shapes": shapes,
+        "kinds": [kind.__name__ for kind in type(error).__mro__[:8]],
+    }

@@ -1,0 +1,382 @@
+"""Build and call a submission's classes from the checks' side. Numbers in, numbers out.
+
+A handle has one process, started on first use and again after a crash. Permanent failures (a file that cannot be
+imported, a call that hit its limit) are remembered for the whole submission, so later checks do not pay for them again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autograder.core.assignment import Contract
+from autograder.core.text import clean
+from autograder.sandbox import NOTEBOOK
+from autograder.sandbox.remote import replies
+from autograder.sandbox.remote.client import Died, Operation, Process, RaisedRemotely, Remote, TimedOut, Zygote
+from autograder.sandbox.remote.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
+from autograder.sandbox.remote.proxy import Module, shown
+from autograder.sandbox.remote.replies import Answer, LeftOut, Place
+from autograder.sandbox.remote.wire import WireError
+
+
+@dataclass(slots=True)
+class _Record:
+    """Facts about a submission that outlive its processes."""
+
+    cpu: float = 0.0
+    wall: float = 0.0  # s spent in calls
+    idle: float = 0.0  # s of these in which no process computed
+    odd: bool = False
+    output: bytearray = field(default_factory=bytearray)
+    for_good: dict[str, StudentError] = field(default_factory=dict)
+    slow: set[str] = field(default_factory=set)
+    troubles: dict[str, list[tuple[tuple[str, ...], Remote]]] = field(default_factory=dict)
+    defined: dict[str, dict[str, Place]] = field(default_factory=dict)
+    left_out: LeftOut | None = None
+    held: tuple[str, ...] = ()
+
+
+class Student:
+    """One submission, callable. ``contract`` lists the definitions that the assignment asks for."""
+
+    def __init__(
+        self, zygote: Zygote, files: Mapping[str, bytes], contract: Contract, record: _Record | None = None
+    ) -> None:
+        self.contract = contract
+        self._zygote, self._files = zygote, dict(files)
+        self._record = record or _Record()
+        self._process: Process | None = None
+        self._counted = 0.0, 0.0  # CPU and idle seconds of this process already in the record
+        self._objects = self._released = 0  # built so far; and when they were released
+        self._shared: dict[tuple[str, tuple[int, ...]], Module] = {}
+        self._witness: Student | None = None
+        self._loaded: set[str] = set()
+        self._queued: list[Operation] = []  # operations without a reply, sent with the next call
+        self._changed = False  # whether stubs are active
+
+    # --- used by checks ---------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def fresh(self) -> Iterator[Student]:
+        """Yield the same submission in a new process without any state."""
+        other = Student(self._zygote, self._files, self.contract, self._record)
+        try:
+            yield other
+        finally:
+            other.close()
+
+    @property
+    def witness(self) -> Student:
+        """Return the replica: the same submission in a second process, for the other side of a comparison.
+
+        All check files share it. It never learns what the first process is asked, so send it only the inputs it needs.
+        """
+        if self._witness is None:
+            self._witness = Student(self._zygote, self._files, self.contract, self._record)
+        return self._witness
+
+    def defines(self, name: str) -> bool:
+        """Return whether the submission defines ``name``. Raises the import's exception if that failed."""
+        module = self._module(name)
+        if module not in self._record.defined:
+            self._load(module)
+        return name in self._record.defined[module]
+
+    def require(self, name: str) -> None:
+        """Raise Absent or Broken unless the submission defines ``name``, or the import's exception if that failed."""
+        self._load(self._module(name))
+        if not self.defines(name):
+            raise self._absence(name)
+
+    def _absence(self, name: str) -> Absent:
+        """Return why an imported file does not define ``name``."""
+        module = self._module(name)
+        for names, remote in self._record.troubles[module]:
+            if name in names:
+                return Broken(name, self._file(module), remote)
+        return Absent(name, name, f"{self.file_of(name)} does not define {name}")
+
+    def build(
+        self, name: str, arguments: Mapping[str, int], seed: int = 0, double: bool = False, apart: bool = False
+    ) -> Module:
+        """Construct a class of the main module in float32 or float64; ``apart`` if stubs replace its parts entirely.
+
+        Arguments are passed by name if the constructor has all the names, else by position.
+        """
+        self.require(name)
+        self._objects += 1
+        number = self._objects
+        sizes = ", ".join(f"{key}={value}" for key, value in arguments.items())
+        given = {
+            "number": number,
+            "module": self.contract.main,
+            "name": name,
+            "arguments": dict(arguments),
+            "seed": seed,
+        }
+        parameters, methods, is_module = self.call(
+            f"{name}({sizes})" + (" on its own" if apart else ""),
+            f"{name}.__init__",
+            "build",
+            given | {"double": double},
+            replies.claimed,
+        )
+        return Module(self, self._process, number, name, parameters, methods, is_module)
+
+    def shared(self, name: str, arguments: Mapping[str, int]) -> Module:
+        """Return the object that ``build`` gives, built once per process: for checks that set all weights or only
+        look at shapes.
+
+        Not for checks that must not see state left by an earlier call, such as a mask of that call's length.
+        """
+        key = name, tuple(arguments.values())
+        if key not in self._shared:
+            self._shared[key] = self.build(name, arguments)
+        return self._shared[key]
+
+    def accepts(self, name: str, argument: str) -> bool:
+        """Return whether the constructor of a class of the main module has a parameter of that name."""
+        self.require(name)
+        return self.call(
+            name, name, "accepts", {"module": self.contract.main, "name": name, "argument": argument}, bool
+        )
+
+    def stand_in(self, probes: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
+        """Make the classes in ``probes`` compute x @ matrix in this handle's process until ``release``.
+
+        Classes in ``replace`` cannot be built and are replaced entirely.
+        """
+        self._load(self.contract.main)
+        self._changed = True
+        given = {"module": self.contract.main, "names": dict(probes), "replace": list(replace)}
+        self.queue("stand_in", given)
+
+    def function(self, name: str, *arguments: Any, seed: int = 0, models: bool = True) -> Any:
+        """Call a function of the submission and return its value; a ``Module`` argument stands for the object itself.
+
+        Without ``models``, building an nn.Module raises.
+        """
+        self.require(name)
+        module = self._module(name)
+        given = [("object", a.number) if isinstance(a, Module) else a for a in arguments]
+        given_as = ", ".join(map(shown, arguments))
+        called = {"module": module, "name": name, "arguments": given, "seed": seed, "models": models}
+        return self.call(f"{name}({given_as})", name, "function", called)
+
+    # --- used by the suite ------------------------------------------------------------------------------------------
+
+    def written(self, name: str) -> Place:
+        """Return where to look in a definition (file or cell, line), and its functions that are still stubs.
+
+        A claim made by the file. Raises Absent, Broken, or the import's exception.
+        """
+        if not self.defines(name):
+            raise self._absence(name)
+        return self._record.defined[self._module(name)][name]
+
+    def file_of(self, name: str) -> str:
+        """Return the file that holds, or should hold, the definition of ``name``, for use in a sentence."""
+        file = self._file(self._module(name))
+        return "the notebook" if file == NOTEBOOK else file
+
+    @property
+    def cpu(self) -> float:
+        """Return the CPU seconds used by all processes of this submission."""
+        return self._record.cpu
+
+    @property
+    def odd(self) -> bool:
+        """Return whether a reply of this submission held a value that no correct one does, such as NaN."""
+        return self._record.odd
+
+    @property
+    def output(self) -> str:
+        """Return the kept part of what the submission printed."""
+        return clean(bytes(self._record.output).decode("utf-8", "replace"), self._zygote.limits.output)
+
+    @property
+    def troubles(self) -> list[tuple[str, Remote]]:
+        """Return the statements that raised while the files were imported, with their files."""
+        return [(self._file(module), remote) for module, found in self._record.troubles.items() for _, remote in found]
+
+    @property
+    def left_out(self) -> LeftOut | None:
+        """Return which statements of a notebook were not executed."""
+        return self._record.left_out
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Return the sandbox layers in force."""
+        return self._record.held
+
+    def release(self) -> None:
+        """Drop all stubs and the objects that are not shared; with stubs, also the shared objects built meanwhile."""
+        if self._witness is not None:
+            self._witness.release()
+        if self._process is None or (self._objects == self._released and not self._changed):
+            return
+        if self._changed:
+            self._shared.clear()
+        kept = [module.number for module in self._shared.values()]
+        try:
+            self.call("what was built", "forget", "forget", {"but": kept})
+            self._released, self._changed = self._objects, False
+        except StudentError:
+            self.close()
+
+    def close(self) -> None:
+        """End this handle's processes; the next call starts another."""
+        if self._witness is not None:
+            self._witness.close()
+        if self._process is not None:
+            self._process.close()
+            self._count(self._process)
+            room = self._zygote.limits.output - len(self._record.output)
+            self._record.output += self._process.output[: max(0, room)]
+            self._process = None
+            self._loaded.clear()
+            self._shared.clear()
+            self._queued.clear()
+            self._changed = False
+
+    # --- used by modules ----------------------------------------------------------------------------------------------
+
+    @property
+    def process(self) -> Process | None:
+        """Return the current process; objects built in an earlier one are gone."""
+        return self._process
+
+    def call(
+        self,
+        call: str,
+        kind: str,
+        operation: str,
+        arguments: dict[str, Any],
+        read: Callable[[Any], Answer] = lambda answer: answer,
+    ) -> Answer:
+        """Make one call within its limits and parse the reply with ``read``; every failure becomes a StudentError."""
+        record, limits = self._record, self._zygote.limits
+        if call in record.for_good:
+            raise record.for_good[call]
+        left = limits.submission_cpu - record.cpu
+        if left <= 0:
+            raise OutOfTime(call, f"the submission had already used up its {limits.submission_cpu:g} s of computing")
+        # A call that only waits uses no CPU time; without this limit every call could wait.
+        most = limits.submission_cpu * limits.wall_factor
+        if record.wall >= most:
+            raise OutOfTime(call, f"the submission had already used up its {most:g} s of waiting")
+        left_idle = limits.submission_idle - record.idle
+        if left_idle <= 0:
+            raise OutOfTime(call, f"the submission had already used up its {limits.submission_idle:g} s of waiting")
+        slow = kind in record.slow
+        cpu = min(limits.again_cpu if slow else limits.call_cpu, left)
+        idle = min(limits.again_idle if slow else limits.call_idle, left_idle)
+        process = self._ensure(call)
+        started = time.monotonic()
+        operations = [*self._queued, (operation, arguments)]
+        self._queued.clear()
+        try:
+            answer = process.call(operations, cpu, min(cpu * limits.wall_factor, most - record.wall), idle)
+        except TimedOut as error:
+            record.slow.add(kind)
+            record.for_good[call] = OutOfTime(call, f"no result after {error.limit:g} s of {error.clock}")
+            raise record.for_good[call] from None
+        except Died as error:
+            raise Crashed(call, f"the Python process died: {error}") from None
+        except WireError as error:  # it claims more than can be sent to it
+            raise Crashed(call, f"the request to the Python process could not be sent: {error}") from None
+        except RaisedRemotely as error:
+            raise self._translated(call, error.remote) from None
+        finally:
+            self._count(process)
+            record.wall += time.monotonic() - started
+            if not process.alive:
+                self.close()
+        record.odd = record.odd or replies.odd(answer)
+        try:
+            return read(answer)
+        except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
+            raise Crashed(call, "the Python process sent an invalid reply") from None
+
+    def queue(self, operation: str, arguments: dict[str, Any]) -> None:
+        """Queue an operation without a reply; it runs just before the next call."""
+        self._queued.append((operation, arguments))
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _module(self, name: str) -> str:
+        """Return the module that holds the definition of ``name``; a notebook holds those of all missing files."""
+        module = self.contract.module(name)
+        return self.contract.main if f"{module}.py" not in self._files and NOTEBOOK in self._files else module
+
+    def _file(self, module: str) -> str:
+        """Return the file of a module."""
+        file = f"{module}.py"
+        return (
+            NOTEBOOK if module == self.contract.main and file not in self._files and NOTEBOOK in self._files else file
+        )
+
+    def _load(self, module: str) -> None:
+        file = self._file(module)
+        if file not in self._files:
+            raise Absent(file, file, f"the submission has no {file}")
+        known = self._record.for_good.get(module)
+        if known is not None:
+            raise known
+        if self._process is not None and module in self._loaded:
+            return
+        try:
+            found = self.call(file, module, "load", {"module": module}, replies.loaded)
+        except StudentError as error:
+            self._record.for_good[module] = error
+            raise
+        self._record.defined[module], self._record.troubles[module], left_out = found
+        self._record.left_out = self._record.left_out or left_out
+        self._loaded.add(module)
+
+    def _count(self, process: Process) -> None:
+        """Add the process's usage since the last time to the record, including usage between calls."""
+        cpu, idle = process.cpu, process.idle
+        self._record.cpu += max(0.0, cpu - self._counted[0])
+        self._record.idle += idle - self._counted[1]
+        self._counted = cpu, idle
+
+    def _ensure(self, call: str) -> Process:
+        if self._process is None:
+            self._process, self._counted = self._zygote.fork("student"), (0.0, 0.0)
+            self._record.held = self._process.held
+            files = {name: np.frombuffer(data, np.uint8) for name, data in self._files.items()}
+            given = {"files": files, "main": self.contract.main, "wanted": list(self.contract.wanted)}
+            try:
+                self._process.call([("files", given)], self._zygote.limits.call_cpu, 60)
+            except WireError as error:
+                self.close()
+                raise Crashed(call, f"the submission's files could not be sent: {error}") from None
+            self._count(self._process)
+        return self._process
+
+    def _translated(self, call: str, remote: Remote) -> StudentError:
+        """Translate an exception: NotImplementedError or a missing name of the contract means not implemented."""
+        main, names = self.contract.main, self.contract.names
+        # torch raises it too, for a module without forward.
+        if "NotImplementedError" in remote.kinds and remote.frames and "is missing the required" not in remote.text:
+            file, line, where, _ = remote.frames[-1]
+            owner = where.split(".")[0]
+            if owner in names:
+                return Unwritten(owner, call, f"{where} is not implemented yet ({file}, line {line})")
+        for bound, reason in self._record.troubles.get(main, ()):
+            if "NameError" in remote.kinds and remote.name in bound and remote.name not in names:
+                return Raised(self._file(main), reason)  # the name is missing because its import failed
+            if "NameError" in remote.kinds and remote.name in bound:
+                return Broken(remote.name, self._file(main), reason)
+        if "NameError" in remote.kinds and remote.name in names:
+            return Absent(
+                remote.name, call, f"{remote.name} is used, but {self.file_of(remote.name)} does not define it"
+            )
+        return Raised(call, remote)

@@ -1,0 +1,276 @@
+"""Run student code in its own process: import the files, then build, call and change their objects on request.
+
+Student code can tamper with everything here, so every reply is a claim: numbers, names and text that the trusted side
+checks or only displays.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+import os
+import random
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.optim.adam import adam
+
+from autograder.sandbox.isolation import confine
+from autograder.sandbox.loading import importer, stubs
+from autograder.sandbox.remote import wire
+from autograder.sandbox.remote.rpc import as_tensor, describe, serve
+
+MAX_SPIED = 500
+MAX_TROUBLES = 200
+BETAS = {"beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.0}
+ADAM: dict[str, Any] = {"foreach": True, "amsgrad": False, "maximize": False, **BETAS}
+# Computed before the forks: iterating over sys.modules copies the pages of its names.
+OWN = [name for name in sys.modules if name.split(".")[0] == "autograder"]
+PLAIN = (nn.Module, object)  # classes whose methods are not the student's
+CACHES = ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCHINDUCTOR_CACHE_DIR")
+
+
+def main(channel: int, request: dict[str, Any], plan: confine.Plan, uid: int | None) -> None:
+    """Serve calls on ``channel``; ``request`` holds the limits and the scratch folder."""
+    # Libraries need these folders; a worker cannot create any, but this one exists.
+    os.environ.update(dict.fromkeys(CACHES, request["scratch"]))
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    held = confine.confine(confine.Limits(**request["limits"]), plan, channel, request["scratch"], uid)
+    if "no_open" in held:
+        importlib.invalidate_caches()  # else imports find files that cannot be opened, and fail oddly
+    _forget_grader()
+    wire.write(channel, wire.encode({"held": held}))
+    serve(channel, Worker())
+
+
+def _forget_grader() -> None:
+    """Remove the grader's modules, so that a plain import cannot reach them."""
+    for name in OWN:
+        del sys.modules[name]
+
+
+class Worker:
+    """The operations of a student's process; objects stay here and are referred to by number."""
+
+    def __init__(self) -> None:
+        self.finder = importer.Finder({}, "")
+        self.objects: dict[int, Any] = {}
+        self.probes = stubs.Probes()
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    def do_files(self, files: dict[str, np.ndarray], main: str, wanted: list[str]) -> None:
+        """Store the submission's files, the name of its main module, and the names asked for; execute nothing yet."""
+        sys.argv[:] = [f"{main}.py"]
+        self.finder = importer.Finder({name: data.tobytes() for name, data in files.items()}, main, wanted)
+        sys.meta_path.insert(0, self.finder)
+
+    def do_load(self, module: str) -> dict[str, Any]:
+        """Import a file; return each definition's location and which of its functions are still stubs."""
+        namespace = vars(importlib.import_module(module))
+        written = self.finder.definitions(module)
+        # Errors that explain an absent definition come first.
+        troubles = sorted(self.finder.troubles[module], key=lambda trouble: not trouble.names)[:MAX_TROUBLES]
+        return {
+            "defined": {name: written.get(name, ("", 0, [])) for name, value in namespace.items() if callable(value)},
+            "troubles": [
+                {"names": list(trouble.names), "raised": describe(trouble.error, self)} for trouble in troubles
+            ],
+            "left_out": (len(self.finder.left_out), self.finder.left_out[:1]),
+        }
+
+    # --- objects ----------------------------------------------------------------------------------------------------
+
+    def do_build(
+        self, number: int, module: str, name: str, arguments: dict[str, Any], seed: int, double: bool
+    ) -> dict[str, Any]:
+        """Construct ``name`` from ``module``; return its parameters, each with the stub that owns it."""
+        _seed(seed)
+        cls = getattr(importlib.import_module(module), name)
+        built = cls(**arguments) if _takes(cls, arguments) else cls(*arguments.values())
+        if isinstance(built, nn.Module):
+            built = built.eval().double() if double else built.eval()
+        self.objects[number] = built
+        methods = sorted({name for cls in type(built).__mro__ if cls not in PLAIN for name in vars(cls)})
+        return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": self._parameters(built)}
+
+    def do_forget(self, but: list[int]) -> None:
+        """Drop all objects but these, and all stubs."""
+        self.objects = {number: self.objects[number] for number in but}
+        self.probes.leave()
+        self.probes = stubs.Probes()
+
+    def do_stand_in(self, module: str, names: dict[str, np.ndarray], replace: list[str]) -> None:
+        """Replace the forward of these classes by a linear map; for those in ``replace``, the whole class."""
+        namespace = vars(importlib.import_module(module))
+        for name, matrix in names.items():
+            self.probes.stand_in(namespace, name, stubs.linear(matrix), name in replace)
+
+    def do_stand_in_children(self, number: int, name: str, matrix: np.ndarray, size: int, count: int) -> list[str]:
+        """Do the same for the ``count`` parts of an object with ``size`` weights; return their paths, if so many."""
+        return self.probes.stand_in_children(self.objects[number], name, stubs.linear(matrix), size, count)
+
+    def do_trial(self, number: int, x: np.ndarray) -> dict[str, int]:
+        """Call an object; return how often it called each stub."""
+        calls = self.probes.calls
+        calls.update(dict.fromkeys(calls, 0))  # a constructor may have called a stub
+        self.do_call(number, "__call__", [x], 0)
+        return dict(calls)
+
+    def do_accepts(self, module: str, name: str, argument: str) -> bool:
+        """Return whether a class or function has a parameter of that name."""
+        return _takes(getattr(importlib.import_module(module), name), {argument: None})
+
+    def _parameters(self, built: Any) -> dict[str, Any]:
+        """Describe the parameters: names, shapes, which look like masks, which are frozen, which stubs own which."""
+        found = dict(nn.Module.named_parameters(built)) if isinstance(built, nn.Module) else {}
+        owners = {name: self.probes.owner(built, name) for name in found}
+        return {
+            "names": list(found),
+            "shapes": [list(p.shape) for p in found.values()],
+            "masks": [name for name, p in found.items() if _is_mask(p)],
+            "frozen": [name for name, p in found.items() if not p.requires_grad],
+            "owners": {name: owner for name, owner in owners.items() if owner},
+        }
+
+    def do_push(self, number: int, weights: dict[str, np.ndarray]) -> None:
+        """Copy ``weights`` into the parameters of these names."""
+        parameters = dict(nn.Module.named_parameters(self.objects[number]))
+        with torch.no_grad():
+            for name, value in weights.items():
+                parameters[name].data.copy_(torch.from_numpy(value))
+
+    def do_pull(self, number: int) -> dict[str, np.ndarray]:
+        """Return the values of all parameters."""
+        return {name: p.detach().cpu().numpy() for name, p in nn.Module.named_parameters(self.objects[number])}
+
+    def do_call(self, number: int, method: str, arguments: list[Any], seed: int) -> Any:
+        """Call a method of an object (``__call__`` for the object itself) without gradients."""
+        _seed(seed)
+        with torch.no_grad():
+            return getattr(self.objects[number], method)(*map(as_tensor, arguments))
+
+    def do_function(self, module: str, name: str, arguments: list[Any], seed: int, models: bool = True) -> Any:
+        """Call a function of a file; an argument ``("object", n)`` stands for object ``n``."""
+        _seed(seed)
+        function = getattr(importlib.import_module(module), name)
+        given = [
+            self.objects[a[1]] if isinstance(a, tuple) and a[:1] == ("object",) else as_tensor(a) for a in arguments
+        ]
+        with torch.no_grad(), contextlib.nullcontext() if models else _no_models():
+            return function(*given)
+
+    def do_gradients(self, number: int, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the gradient of the model's own loss for each parameter that has one."""
+        model = self.objects[number]
+        model.zero_grad(set_to_none=True)
+        _loss(model(as_tensor(idx), as_tensor(targets))).backward()  # type: ignore[no-untyped-call]
+        return {name: p.grad.numpy() for name, p in nn.Module.named_parameters(model) if p.grad is not None}
+
+    def do_train(
+        self, number: int, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float
+    ) -> list[float]:
+        """Train on one batch with Adam until the loss is below ``stop``; return the losses."""
+        model = self.objects[number].train()
+        state = [
+            (p, torch.zeros_like(p), torch.zeros_like(p), torch.zeros(()))
+            for p in nn.Module.parameters(model)
+            if p.requires_grad
+        ]
+        x, y = as_tensor(idx), as_tensor(targets)
+        losses: list[float] = []
+        for _ in range(steps):
+            model.zero_grad(set_to_none=True)
+            loss = _loss(model(x.clone(), y.clone()))  # forward may modify them in place
+            loss.backward()  # type: ignore[no-untyped-call]
+            losses.append(float(loss.detach()))
+            if 0 <= losses[-1] < stop:  # a negative loss has not converged
+                break
+            moving = [(p, p.grad, *own) for p, *own in state if p.grad is not None]
+            params, gradients, means, squares, counts = ([row[i] for row in moving] for i in range(5))
+            with torch.no_grad():
+                # The function behind torch.optim.Adam, whose class takes a second to import.
+                adam(params, gradients, means, squares, [], counts, lr=rate, **ADAM)
+        model.eval()
+        return losses
+
+    def do_trace(self, number: int, module: str, name: str, idx: np.ndarray) -> dict[str, Any]:
+        """Run the model once; return its output and the output shape of each part of class ``name``, seen by hooks."""
+        kind = getattr(sys.modules.get(module), name, ())
+        seen: list[tuple[int, ...]] = []
+        model = self.objects[number]
+        hooks = [
+            part.register_forward_hook(lambda _, __, out: seen.append(tuple(out.shape)))
+            for part in model.modules()
+            if isinstance(part, kind)
+        ]
+        try:
+            with torch.no_grad():
+                return {"output": model(as_tensor(idx)), "parts": seen}
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def do_spy(self, number: int, module: str, function: str, arguments: list[Any], seed: int) -> list[Any]:
+        """Return the model's inputs while its method, or a function of ``module``, runs, even if that fails."""
+        seen: list[Any] = []
+        hook = self.objects[number].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].clone()))
+        with contextlib.suppress(Exception):
+            if module:
+                self.do_function(module, function, [("object", number), *arguments], seed)
+            else:
+                self.do_call(number, function, arguments, seed)
+        hook.remove()
+        return seen[:MAX_SPIED]
+
+
+def _seed(seed: int) -> None:
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for other devices each time
+    random.seed(seed)
+    np.random.seed(seed % (1 << 32))
+
+
+@contextlib.contextmanager
+def _no_models() -> Iterator[None]:
+    """Have the constructor of every nn.Module raise."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise RuntimeError("this function must not build a model; compute with numbers only")
+
+    init, nn.Module.__init__ = nn.Module.__init__, refuse  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        nn.Module.__init__ = init  # type: ignore[method-assign]
+
+
+def _takes(cls: type, arguments: dict[str, Any]) -> bool:
+    """Return whether the constructor has all names in ``arguments``, so that they can be passed by name."""
+    try:
+        parameters = inspect.signature(cls).parameters
+    except (TypeError, ValueError):
+        return False
+    return all(
+        name in parameters and parameters[name].kind is not inspect.Parameter.POSITIONAL_ONLY for name in arguments
+    )
+
+
+def _is_mask(p: torch.Tensor) -> bool:
+    """Return whether a parameter may be a causal mask; fast, since hardly any is."""
+    *rest, rows, n = p.shape if p.dim() > 1 else (0, 1)
+    square = rows == n > 1 and all(size == 1 for size in rest)
+    return square and bool((p.diagonal(0, -2, -1) == p.flatten()[0]).all())
+
+
+def _loss(output: Any) -> torch.Tensor:
+    """Return the loss in a model's output for targets: the last item of a tuple, or the entry "loss"."""
+    loss = output["loss"] if isinstance(output, dict) else output[-1] if isinstance(output, (tuple, list)) else output
+    if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+        raise TypeError("forward(idx, targets) must return the logits and a scalar loss tensor")
+    return loss.reshape(())

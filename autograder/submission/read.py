@@ -1,0 +1,331 @@
+"""Read a Submission from a path: bytes and names. Nothing in it is executed, parsed or unpacked here."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import errno
+import hashlib
+import io
+import os
+import stat
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from autograder.core.assignment import Assignment
+from autograder.core.text import clean
+from autograder.sandbox import NOTEBOOK
+from autograder.submission import notebook
+from autograder.submission.notebook import BadNotebook
+
+MAX_FILE = 1 << 20  # bytes
+MAX_FILES = 50
+MAX_NOTEBOOKS = 10
+MAX_ZIP = 20 << 20  # bytes
+MAX_LISTING = 2 << 20  # bytes of a zip file's directory: some 20,000 entries
+UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    struct.error,
+)
+LITTER = {"__MACOSX", "__pycache__", "node_modules", "venv"}
+# Only encodings that decode in linear time; some of Python's codecs do not.
+ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso8859-1", "iso8859-15", "cp1250", "cp1251", "cp1252"}
+
+
+class BadSubmission(Exception):
+    """The path cannot be graded; the message says in one line what is wrong, where, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """The files that one student submitted, plus any given files that are missing."""
+
+    id: str
+    form: str
+    files: dict[str, bytes]
+    handed_in: tuple[str, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A Python file or notebook: its folder, its name there, and a function that reads it."""
+
+    place: str
+    name: str
+    read: Callable[[], bytes]
+
+    @property
+    def shown(self) -> str:
+        return f"{self.place}/{_named(self.name)}"
+
+
+def read_submission(path: Path, assignment: Assignment) -> Submission:
+    """Read the submission at ``path``: a Python file, a notebook, or a folder or zip file that contains one.
+
+    In a folder or zip file, the main file or the notebook may also be one level down. Raises BadSubmission.
+    """
+    shown = _named(str(path))
+    main = assignment.contract.file
+    try:
+        # The path itself may be a link; files inside a folder or zip file may not.
+        real = path.resolve(strict=True)
+        with contextlib.ExitStack() as stack:
+            if real.is_dir():
+                form, files = "folder", _chosen(shown, _in_folder(real, shown, stack), assignment)
+            elif real.suffix.lower() == ".zip":
+                form, files = "zip", _chosen(shown, _in_zip(real, shown, stack), assignment)
+            elif real.suffix.lower() == ".py":
+                form, files = "file", {main: _readable(_bounded(str(real), None, shown), shown)}
+            elif real.suffix.lower() == ".ipynb":
+                form, files = "notebook", {NOTEBOOK: notebook.write(_cells(_bounded(str(real), None, shown), shown))}
+            else:
+                raise BadSubmission(
+                    f"{shown}: not a folder or a .py, .ipynb or .zip file; submit {main} or a folder that contains it"
+                )
+    except OSError as error:
+        raise BadSubmission(
+            f"{shown}: {error.strerror}; give a {main}, a notebook, or a folder or zip file that contains one"
+        ) from None
+    return of_files(files, assignment, _named(real.name if form == "folder" else real.stem), form)
+
+
+def of_files(
+    files: dict[str, bytes], assignment: Assignment, name: str = NOTEBOOK, form: str = "notebook"
+) -> Submission:
+    """Make a submission from its files, one of which is the main file or the notebook."""
+    digest = hashlib.sha256()
+    for file, data in sorted(files.items()):
+        digest.update(f"{file}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
+    given = {entry.name: entry.read_bytes() for entry in assignment.handed_out.glob("*.py") if entry.name not in files}
+    return Submission(name, form, given | files, tuple(sorted(map(_named, files))), digest.hexdigest())
+
+
+def _chosen(shown: str, entries: list[_Entry], assignment: Assignment) -> dict[str, bytes]:
+    """Return the files of the one folder that contains the main file or the notebook.
+
+    Of several candidates, unedited handed-out files and scratch notebooks do not count.
+    """
+    main_file, stubs = assignment.contract.file, assignment.stubs
+    mains = [entry for entry in entries if entry.name.lower() == main_file]
+    notebooks = [entry for entry in entries if _is_notebook(entry.name)]
+    if not mains and not notebooks:
+        others = sorted({_named(entry.name) for entry in entries})
+        seen = f"only {', '.join(others[:5])}" if others else "no Python file at all"
+        raise BadSubmission(f"{shown}: no {main_file}, {seen}; put your classes in a file named {main_file}")
+    if len(mains) + len(notebooks) > 1:
+        mains, notebooks = _work(shown, mains, notebooks, assignment)
+    main = (mains or notebooks)[0]
+    beside = [entry for entry in entries if entry.place == main.place and entry is not main and _is_python(entry.name)]
+    if len(beside) >= MAX_FILES:
+        raise BadSubmission(
+            f"{shown}: {len(beside) + 1} Python files, at most {MAX_FILES} are allowed; remove the rest"
+        )
+    # Python cannot import a file with any other name.
+    files = {entry.name: entry.read() for entry in beside if entry.name[:-3].isidentifier()}
+    if mains:
+        return {main_file: _readable(main.read(), main.shown)} | files
+    # Unedited handed-out files must not hide the notebook's definitions.
+    files = {
+        name: data for name, data in files.items() if name.lower() != main_file and not _as_given(stubs / name, data)
+    }
+    return {NOTEBOOK: notebook.write(_cells(main.read(), main.shown))} | files
+
+
+def _work(
+    shown: str, mains: list[_Entry], notebooks: list[_Entry], assignment: Assignment
+) -> tuple[list[_Entry], list[_Entry]]:
+    """Return the one candidate with work in it, as (main file) or (notebook). Raises BadSubmission if several have."""
+    contract, stubs = assignment.contract, assignment.stubs
+    if len(mains) > MAX_NOTEBOOKS or len(notebooks) > MAX_NOTEBOOKS:
+        raise _several(shown, mains or notebooks, contract.file)
+    given_main = stubs / contract.file
+    edited = [entry for entry in mains if (data := entry.read()).strip() and not _as_given(given_main, data)]
+    given = [cell for path in stubs.glob("*.ipynb") for cell in notebook.read(path.read_bytes())]
+    written: dict[bytes, _Entry] = {}
+    broken: list[BadSubmission] = []
+    for entry in notebooks:
+        try:
+            cells = _cells(entry.read(), entry.shown)
+        except BadSubmission as error:
+            broken.append(error)
+            continue
+        if notebook.has_work(cells, given, contract.names):
+            written.setdefault(notebook.write(cells), entry)  # copies count once
+    work = [*edited, *written.values()]
+    if not work and broken:
+        raise broken[0]
+    work = work or mains or notebooks
+    if len(work) > 1:
+        raise _several(shown, work, contract.file)
+    return [entry for entry in work if entry in mains], [entry for entry in work if entry in notebooks]
+
+
+def _several(shown: str, candidates: list[_Entry], main: str) -> BadSubmission:
+    what = main if not any(_is_notebook(entry.name) for entry in candidates) else "the file to grade"
+    listed = ", ".join(entry.shown for entry in candidates[:5])
+    return BadSubmission(f"{shown}: {len(candidates)} candidates for {what} ({listed}); keep one, move the others away")
+
+
+def _as_given(stub: Path, data: bytes) -> bool:
+    """Return whether a file equals the handed-out ``stub``, ignoring trailing blanks."""
+    return stub.is_file() and [*map(bytes.rstrip, data.splitlines())] == [
+        *map(bytes.rstrip, stub.read_bytes().splitlines())
+    ]
+
+
+def _cells(data: bytes, shown: str) -> list[str]:
+    """Return the code of a notebook."""
+    try:
+        return notebook.read(data)
+    except BadNotebook as error:
+        raise BadSubmission(f"{shown}: {error}") from None
+
+
+def _named(name: str) -> str:
+    """Return a file's name in a printable form."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in clean(name, 500))
+
+
+def _litter(name: str) -> bool:
+    """Return whether a name belongs to files that operating systems and editors leave behind."""
+    return name.startswith(".") or name in LITTER
+
+
+def _is_python(name: str) -> bool:
+    return name.lower().endswith(".py") and not _litter(name)
+
+
+def _is_notebook(name: str) -> bool:
+    return name.lower().endswith(".ipynb") and not _litter(name)
+
+
+# --- folders ----------------------------------------------------------------------------------------------------------
+
+
+def _in_folder(folder: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
+    """List the Python files in ``folder`` and one level below, opened relative to open folders: no link is followed."""
+    top = _open_folder(str(folder), None, stack)
+    below = sorted(entry.name for entry in os.scandir(top) if entry.is_dir(follow_symlinks=False))
+    places = [(shown, top)]
+    places += [(f"{shown}/{_named(n)}", _open_folder(n, top, stack)) for n in below if not _litter(n)]
+    return [
+        _Entry(place, name, partial(_bounded, name, fd, f"{place}/{_named(name)}"))
+        for place, fd in places
+        for name in sorted(os.listdir(fd))
+        if _is_python(name) or _is_notebook(name)
+    ]
+
+
+def _open_folder(name: str, parent: int | None, stack: contextlib.ExitStack) -> int:
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=parent)
+    stack.callback(os.close, fd)
+    return fd
+
+
+def _bounded(name: str, folder: int | None, shown: str) -> bytes:
+    """Read a regular file once, up to its cap; refuse links and devices."""
+    try:
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise BadSubmission(f"{shown}: a link, which is not followed; submit the file itself") from None
+        raise BadSubmission(f"{shown}: {error.strerror}; make it readable") from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise BadSubmission(f"{shown}: not a regular file; submit the file itself")
+    with open(fd, "rb") as file:
+        return _capped(file.read(cap(name) + 1), shown)
+
+
+def cap(name: str) -> int:
+    """Return the largest number of bytes read of a file."""
+    return notebook.MAX_SIZE if name.lower().endswith(".ipynb") else MAX_FILE
+
+
+def _capped(data: bytes, shown: str) -> bytes:
+    most = cap(shown)
+    if len(data) > most:
+        remedy = "clear its outputs and save it"
+        if most == MAX_FILE:
+            remedy = "submit only code, which has a few kB"
+        raise BadSubmission(f"{shown}: larger than {most >> 20} MB; {remedy}")
+    return data
+
+
+# --- zip files --------------------------------------------------------------------------------------------------------
+
+
+class _Archive(io.BufferedReader):
+    """A zip file that refuses an oversized directory, since each entry costs a hundred times its bytes in memory."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > MAX_LISTING:
+            raise BadSubmission(f"{_named(str(self.name))}: too many files in it; zip only the code")
+        return super().read(size)
+
+
+def _in_zip(path: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
+    """List the Python files in a zip file, at its root and one level down. Nothing is unpacked to disk."""
+    if path.stat().st_size > MAX_ZIP:
+        raise BadSubmission(f"{shown}: larger than {MAX_ZIP >> 20} MB; zip only the code")
+    try:
+        file = stack.enter_context(_Archive(io.FileIO(path)))
+        archive = stack.enter_context(zipfile.ZipFile(file))
+    except UNREADABLE:
+        raise BadSubmission(f"{shown}: not a readable zip file; create it again") from None
+    entries = []
+    for info in archive.infolist():
+        *folders, name = info.filename.replace("\\", "/").split("/")
+        if len(folders) <= 1 and (_is_python(name) or _is_notebook(name)) and not any(map(_litter, folders)):
+            place = "/".join([shown, *(_named(folder) for folder in folders)])
+            entries.append(_Entry(place, name, partial(_member, archive, info, f"{place}/{_named(name)}")))
+    return entries
+
+
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, shown: str) -> bytes:
+    if stat.S_ISLNK(info.external_attr >> 16):
+        raise BadSubmission(f"{shown}: a link, which is not followed; zip the file itself")
+    if info.flag_bits & 1:
+        raise BadSubmission(f"{shown}: encrypted; create the zip file without a password")
+    # Other methods could need gigabytes of memory before the first byte.
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise BadSubmission(f"{shown}: unusual compression method; create the zip file with standard settings")
+    try:
+        with archive.open(info) as file:
+            return _capped(file.read(cap(shown) + 1), shown)
+    except UNREADABLE:
+        raise BadSubmission(f"{shown}: damaged inside the zip file; create it again") from None
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def _readable(data: bytes, shown: str) -> bytes:
+    """Return ``data`` if it is non-empty text, else raise BadSubmission."""
+    if not data.strip():
+        raise BadSubmission(f"{shown}: empty; save your work in it and submit it again")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise BadSubmission(f"{shown}: saved as UTF-16; save it as UTF-8")
+    if b"\0" in data:
+        raise BadSubmission(f"{shown}: contains NUL bytes, so it is not Python code; export or save it again")
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if codecs.lookup(encoding).name not in ENCODINGS:
+            raise BadSubmission(f"{shown}: declares the encoding {clean(encoding, 40)}; save it as UTF-8")
+        data.decode(encoding)
+    except (SyntaxError, UnicodeDecodeError):
+        raise BadSubmission(f"{shown}: cannot be decoded in its encoding; save it as UTF-8") from None
+    return data

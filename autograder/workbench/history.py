@@ -1,0 +1,83 @@
+"""Compare a run with the last one on the same path, whose points are kept in a small file beside the work."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from autograder.core.atomic import write_whole
+from autograder.core.errors import BadInput
+from autograder.grading.report import Report
+
+
+class Run(BaseModel):
+    """The stored result of one run."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sha256: str  # of what was graded
+    rubric: str
+    score: float
+    max_score: float
+    criteria: dict[str, float]  # points by criterion
+    unwritten: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def last(folder: Path, path: Path) -> Run | None:
+    """Return the last run on ``path`` stored in ``folder``, or None."""
+    try:
+        return Run.model_validate_json(_file(folder, path).read_bytes())
+    except (OSError, ValidationError):  # none yet, or from an earlier version; only one line of text is lost
+        return None
+
+
+def remember(folder: Path, path: Path, report: Report) -> None:
+    """Store the points of ``report`` in ``folder``, creating it if needed; ignore failures."""
+    run = Run(
+        sha256=report.submission.sha256,
+        rubric=report.provenance.rubric,
+        score=report.score,
+        max_score=report.max_score,
+        criteria=_points(report),
+        unwritten=tuple(entry.name for entry in report.unwritten),
+        remarks=report.remarks,
+    )
+    with contextlib.suppress(OSError, BadInput):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(_file(folder, path), run.model_dump_json(indent=1) + "\n")
+
+
+def since(before: Run | None, report: Report) -> str:
+    """Return one line on the changes since the run ``before``; empty if the runs cannot be compared."""
+    if before is None or before.rubric != report.provenance.rubric:
+        return ""
+    now = _points(report)
+    gains = {name: points - before.criteria.get(name, 0) for name, points in now.items()}
+    moved = {name: gain for name, gain in gains.items() if gain}
+    if not moved:
+        same = ", with the same code" if before.sha256 == report.submission.sha256 else ""
+        return f"Same score as in the last run{same}."
+    whole = len(now) == len(before.criteria)
+    total = report.score - before.score if whole else sum(moved.values())
+    capped = total != sum(moved.values())
+    most = f" (capped at {report.max_score:g})" if capped else ""
+    parts = ", ".join(name if len(moved) == 1 and not capped else f"{name} {gain:+g}" for name, gain in moved.items())
+    return f"{total:+g} since the last run{most}: {parts}."
+
+
+def _points(report: Report) -> dict[str, float]:
+    """Return the points by criterion, for the criteria that ran."""
+    ran = [check for check in report.checks if check.status != "skipped"]
+    return {
+        criterion.id: sum(check.score for check in ran if check.criterion == criterion.id)
+        for criterion in report.criteria
+        if any(check.criterion == criterion.id for check in ran)
+    }
+
+
+def _file(folder: Path, path: Path) -> Path:
+    return folder / f"{hashlib.sha256(bytes(path.absolute().resolve())).hexdigest()[:16]}.json"

@@ -1,0 +1,88 @@
+"""Pack the zip file that a student uploads, and list unfinished work. Only an empty folder is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.core.assignment import Assignment
+from autograder.core.atomic import write_whole
+from autograder.core.errors import BadInput
+from autograder.core.zips import Entry, zipped
+from autograder.sandbox import NOTEBOOK
+from autograder.submission.read import BadSubmission, Submission, read_submission
+from autograder.workbench.history import Run, last
+
+ANSWERS = "answers.md"
+UNANSWERED = b"YOUR ANSWER HERE"
+KINDS = (".py", ".ipynb")
+
+
+@dataclass(frozen=True, slots=True)
+class HandIn:
+    """The files in the zip file, and notes for the student to read before uploading it."""
+
+    files: dict[str, bytes]
+    left_out: tuple[str, ...]
+    lines: tuple[str, ...]
+
+
+def pack(assignment: Assignment, path: Path, target: Path, history: Path | None) -> HandIn:
+    """Pack the work at ``path`` into the zip file ``target``. Raises BadInput if there is nothing to submit."""
+    found = _found(path, assignment)
+    notes = []
+    kept, sha256 = dict(found), ""
+    try:
+        read = read_submission(path, assignment)
+    except BadSubmission as error:
+        notes.append(f"This cannot be graded: {error}.")
+    else:
+        sha256 = read.sha256
+        kept = {name: data for name, data in found.items() if _is_work(name, read)}
+    unanswered = max(data.count(UNANSWERED) for name, data in kept.items()) if kept else 0
+    if ANSWERS not in found and not any(name.endswith(".ipynb") for name in kept):
+        notes.append(f"{ANSWERS} is missing, and with it the written answers.")
+    if unanswered:
+        answers = "one written answer is" if unanswered == 1 else f"{unanswered} written answers are"
+        notes.append(f"To do: {answers} empty.")
+    notes += _of_last_run(last(history, path) if history else None, sha256)
+    write_whole(target, zipped({name: Entry(data) for name, data in kept.items()}))
+    return HandIn(kept, tuple(name for name in found if name not in kept), tuple(notes))
+
+
+def _found(path: Path, assignment: Assignment) -> dict[str, bytes]:
+    """Return the files at ``path`` that can be submitted, in the order of the handout."""
+    if not path.is_dir():
+        places = [path]
+    else:
+        places = [p for p in sorted(path.iterdir()) if p.suffix in KINDS or p.name == ANSWERS]
+        places = [p for p in places if p.is_file() and not p.is_symlink() and not p.name.startswith(".")]
+    given = sorted(entry.name for entry in assignment.handed_out.glob("*.py"))
+    order = [*assignment.contract.files, *given, ANSWERS]
+    places.sort(key=lambda p: order.index(p.name) if p.name in order else len(order))
+    try:
+        found = {p.name: p.read_bytes() for p in places}
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}; give the folder with your work, such as student") from None
+    if not found:
+        raise BadInput(f"{path}: nothing to submit: no .py file, no notebook; give the folder with your work")
+    return found
+
+
+def _is_work(name: str, read: Submission) -> bool:
+    """Return whether a file is part of the graded work; of the main file and the notebook, only the edited one is."""
+    if name.endswith(".ipynb"):
+        return NOTEBOOK in read.handed_in
+    return name == ANSWERS or name in read.handed_in
+
+
+def _of_last_run(last: Run | None, sha256: str) -> list[str]:
+    if last is None:
+        return ["Not graded yet: run make grade."]
+    if last.sha256 != sha256:
+        return [f"Changed since the last run ({last.score:g} of {last.max_score:g} points): run make grade."]
+    notes = [f"This code scored {last.score:g} of {last.max_score:g} points in the last run."]
+    notes += last.remarks
+    if last.unwritten:
+        notes.append(f"Not implemented yet: {', '.join(last.unwritten)}.")
+    return notes
