@@ -21,6 +21,8 @@ from autograder.sandbox.remote.student_code import Student
 # Of the largest entry. Float64 comes first; if nothing fits, float32 decides: honest code may create a float32
 # constant, and a finite mask may be large enough only there. The subtlest mistakes are off by 1e-3.
 EXACT, ROUNDED = 1e-9, 1e-4
+OWN_WEIGHTS = 1e-3  # of the largest entry at the class's own initial weights, where an accepted GELU may show more
+TINY = 1e-6  # outputs smaller than this are not compared with each other
 ROUGH = 3e-2  # of the largest entry: what bfloat16 makes of it
 PARTS = {"Head", "MultiHeadAttention", "MLP", "Block"}
 # Weights in matrices, in units of d^2: they identify a part whose class has another name than in the handout.
@@ -38,6 +40,7 @@ class Judged:
     sizes: Mapping[str, int]
     noise: float = 0.0  # largest difference between two passes
     causal: bool = False  # measured only if nothing fits
+    initial_gap: float = 0.0  # distance from the explanation at the initial weights, if it shows only there
 
     @property
     def match(self) -> Match | None:
@@ -65,7 +68,7 @@ def against_oracle(
     """Compare the outputs for ``inputs`` with the oracle's ``component``.
 
     Mistakes ``expected`` from an earlier comparison of the class are tried first. A first comparison that finds an
-    explanation in float64 requires the same in float32, in which models run.
+    explanation in float64 requires the same in float32, in which models run, and again at the initial weights.
 
     Args:
         oracle: The correct model.
@@ -80,6 +83,25 @@ def against_oracle(
         scalars: If False, 0-dim parameters keep their initial values: a learnt temperature of 1 computes the formula,
             and is one extra parameter.
     """
+    judged = _compare(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars)
+    if judged.match is None or expected is not None or component == "model":
+        return judged
+    gap = _initial_gap(oracle, judged, build, read, inputs[0], probes or {})
+    return replace(judged, initial_gap=gap)
+
+
+def _compare(
+    oracle: Oracle,
+    component: str,
+    build: Callable[[bool], Module],
+    inputs: Sequence[np.ndarray],
+    read: Callable[[Any, np.ndarray], np.ndarray],
+    sizes: Mapping[str, int],
+    rng: np.random.Generator,
+    probes: Mapping[str, np.ndarray] | None,
+    expected: Collection[str] | None,
+    scalars: bool,
+) -> Judged:
     double: Judged | None = None
     for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
         try:
@@ -112,9 +134,63 @@ def against_oracle(
         if comparison.matches:
             return judged
     if any(value.ndim == 0 for value in weights.values()):
-        return against_oracle(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars=False)
+        return _compare(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars=False)
     noise = max(float(np.abs(read(module(x, seed=0), x) - read(module(x, seed=1), x)).max()) for x, _ in cases)
     return replace(judged, noise=noise, causal=not noise and _causal(module, read, *cases[0], sizes))
+
+
+def _initial_gap(
+    oracle: Oracle,
+    judged: Judged,
+    build: Callable[[bool], Module],
+    read: Callable[[Any, np.ndarray], np.ndarray],
+    x: np.ndarray,
+    probes: Mapping[str, np.ndarray],
+) -> float:
+    """Return how far a new module, with the weights that it draws itself, is from the explanation; 0 if close enough.
+
+    The distance is relative to the largest entry. Weights whose output float32 does not determine are not compared.
+    """
+    for dtype in (np.float32, np.float64):
+        given = x.astype(dtype)
+        try:
+            module = build(dtype is np.float64)
+            y = read(module(given), given)
+            gap = _gap(oracle, judged, module.pull(), given, y, probes)
+            if gap <= OWN_WEIGHTS:
+                return 0.0
+            # Code that casts to a lower precision is as far off under the weights of the comparison.
+            module.push(judged.weights)
+            y = read(module(given), given)
+            rough = _gap(oracle, judged, judged.weights, given, y, probes) > ROUNDED
+        except (Failed, StudentError):
+            continue
+        return gap if gap > (ROUGH if rough else OWN_WEIGHTS) else 0.0
+    return 0.0
+
+
+def _gap(
+    oracle: Oracle,
+    judged: Judged,
+    weights: Mapping[str, np.ndarray],
+    x: np.ndarray,
+    y: np.ndarray,
+    probes: Mapping[str, np.ndarray],
+) -> float:
+    """Return the distance of ``y`` from the explanation's output for ``x`` with ``weights``; 0 if that is not known."""
+    assert judged.match is not None
+    right = []
+    for dtype in (np.float64, np.float32):
+        tensors = {name: weights[name].astype(dtype) for name in judged.weights if name in weights}
+        maps = {name: matrix.astype(dtype) for name, matrix in probes.items()}
+        found = oracle.outputs(judged.component, tensors, [x.astype(dtype)], judged.sizes, maps, judged.match)
+        if found is None or not np.isfinite(found[0]).all():
+            return 0.0
+        right.append(found[0])
+    scale = max(float(np.abs(right[0]).max()), TINY)
+    if np.abs(right[0] - right[1]).max() > ROUNDED * scale:
+        return 0.0
+    return float(np.abs(y - right[0]).max()) / scale
 
 
 def _another(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
@@ -222,6 +298,13 @@ def decide(judged: Judged, what: str, notes: Notes, elsewhere: Sequence[str] = (
         [row for row in costly(match.mistakes) if row.name not in elsewhere] for match in judged.comparison.matches
     ]
     wrong = explanations[0]
+    if judged.initial_gap:
+        raise Failed(
+            f"With its initial weights the output of {what} is off by up to {percent(judged.initial_gap)} of its "
+            f"maximum, unlike with other weights.",
+            "Does forward use anything but x and the parameters?",
+            wrong,
+        )
     if not wrong:
         other = [row.sentence for row in costly(judged.match.mistakes)]
         remarks = [row.sentence for row in map(mistakes.named, judged.match.mistakes) if row.accepted]

@@ -135,6 +135,33 @@ class Oracle:
         matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"], m["how"]) for m in answer["matches"])
         return Comparison(matches, *(answer["nearest"] or ()))
 
+    def outputs(
+        self,
+        component: str,
+        tensors: Mapping[str, np.ndarray],
+        inputs: Sequence[np.ndarray],
+        sizes: Mapping[str, int],
+        probes: Mapping[str, np.ndarray],
+        match: Match,
+    ) -> list[np.ndarray] | None:
+        """Compute the outputs of an attention, MLP or block for ``inputs``, as in an earlier ``match`` of the class.
+
+        None if that takes too long, or if other tensors or sizes do not allow it.
+        """
+        arguments = {
+            "component": component,
+            "tensors": list(tensors.items()),
+            "inputs": list(inputs),
+            "sizes": dict(sizes),
+            "probes": dict(probes),
+            "match": {"reading": match.reading, "count": match.count, "how": dict(match.how)},
+        }
+        try:
+            answer: list[np.ndarray] | None = self.ask("outputs", arguments)
+        except TooLarge:
+            return None
+        return answer
+
     def gradients(
         self,
         tensors: Mapping[str, np.ndarray],

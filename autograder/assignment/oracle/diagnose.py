@@ -120,6 +120,19 @@ def explain(component: str, q: Question) -> tuple[list[Found], Nearest | None]:
     return found, _nearest(q, right(q))
 
 
+def function_of(component: str, q: Question, match: Found) -> Function | None:
+    """Return what the oracle computes with the tensors of an attention, MLP or block as in ``match``, if it exists."""
+    sizes = q.sizes | ({"H": match.count} if component == "attention" else {})
+    readings = align.readings(component, q.shapes, sizes)
+    reading = next(itertools.islice(readings, match.reading, None), None)
+    if reading is None:
+        return None
+    w = q.weights(reading, "a.")
+    if component == "block":
+        return _composed(q, w, match.how, "a")
+    return partial({"attention": gpt.attention, "mlp": gpt.mlp}[component], w=w, at="a", how=match.how)
+
+
 def _cheapest(levels: Levels, q: Question) -> list[Found]:
     found: dict[frozenset[str], Found] = {}
     close = False
@@ -283,9 +296,9 @@ def _norm_readings(q: Question) -> Iterator[tuple[dict[str, Tensor], str]]:
         yield q.weights(reading, "b."), implied
 
 
-def _composed(q: Question, w: dict[str, Tensor], how: model.How) -> Function:
+def _composed(q: Question, w: dict[str, Tensor], how: model.How, at: str = "b") -> Function:
     attend, think = (lambda x: x @ q.probes["attention"]), (lambda x: x @ q.probes["mlp"])
-    return partial(model.composed, w=w, at="b", attend=attend, think=think, how=how)
+    return partial(model.composed, w=w, at=at, attend=attend, think=think, how=how)
 
 
 def _norms(implied: str, names: list[str]) -> tuple[str, ...]:

@@ -131,6 +131,35 @@ class Operations:
             "nearest": [nearest.gap, nearest.position, nearest.alone] if nearest else None,
         }
 
+    def do_outputs(
+        self,
+        component: str,
+        tensors: list[tuple[str, np.ndarray]],
+        inputs: list[np.ndarray],
+        sizes: dict[str, int],
+        probes: dict[str, np.ndarray],
+        match: dict[str, Any],
+    ) -> list[Tensor] | None:
+        """Compute the outputs of a class for ``inputs``, with its tensors and mistakes as in an earlier ``match``.
+
+        None if these tensors or sizes do not allow it.
+        """
+        question = search.Question(
+            shapes=[(name, value.shape) for name, value in tensors],
+            flat=_flat([value for _, value in tensors], inputs[0].dtype),
+            cases=[],
+            sizes=sizes,
+            probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
+            tolerance=0.0,
+        )
+        found = search.Found((), match["reading"], match["count"], match["how"])
+        try:
+            with torch.no_grad():
+                function = search.function_of(component, question, found)
+                return [function(torch.from_numpy(x)) for x in inputs] if function else None
+        except (RuntimeError, IndexError):
+            return None
+
     def do_gradients(
         self,
         tensors: list[tuple[str, np.ndarray]],
