@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 
 import numpy as np
@@ -109,7 +110,11 @@ def test_residual_scaling(
     seed = int(rng.integers(1 << 31))
     dims = [Dims(V=11, T_max=8, d=64, H=2, L=L) for L in (*LAYERS, int(rng.choice(OTHER_LAYERS)))]
     sublayers = _sublayers(student, layouts, dims[0])
-    models = {n.L: _entries(student.build("GPT", n.arguments(), seed=seed), sublayers) for n in dims if sublayers}
+    models = {
+        n.L: _entries(student.build("GPT", n.arguments(), seed=seed), sublayers, n.L, partial(_logits, n=n))
+        for n in dims
+        if sublayers
+    }
     residual = [role for role in BESIDE if role != "o" or "projection_missing" not in charged]
     if not models or not all(role in found for found in models.values() for role in residual):
         _by_sizes(student, dims[0], dims[1], charged, seed, notes)
@@ -193,8 +198,9 @@ def _sublayers(student: Student, layouts: Mapping[str, comparison.Judged], n: Di
         if judged.match.count != judged.sizes.get("H", 0):
             return []
         known = [(p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights]
+        names = {re.sub("[0-9]+", "*", name) for name, _ in known}
         try:
-            parameters = [p for p in student.shared(name, sizes).parameters if not p.mask or p.name in dict(known)]
+            parameters = [p for p in student.shared(name, sizes).parameters if re.sub("[0-9]+", "*", p.name) in names]
         except StudentError:
             return []
         shapes = claims_module.shapes(parameters)
@@ -210,15 +216,19 @@ def _fans(sublayers: Iterable[Sublayer]) -> dict[str, tuple[int, int]]:
     return {role: (math.prod(shape[:-1]), shape[-1]) for role, shape in roles.items()}
 
 
-def _entries(module: Module, sublayers: Iterable[Sublayer]) -> Found:
-    """Measure each role's matrix in every block of ``module``; omit roles without a tensor."""
+def _entries(module: Module, sublayers: Iterable[Sublayer], blocks: int, run: Callable[[Module], np.ndarray]) -> Found:
+    """Measure each role's matrix in every block of ``module``; omit roles without a tensor.
+
+    Of more sublayers than ``blocks``, only those that affect the output ``run(module)`` are measured.
+    """
     outputs.affordable(module)
     values = module.pull()
     found: dict[str, list[Entries]] = {}
     for part in sublayers:
-        for names in whole_model.prefixes(module.parameters, part.parameters):
-            if not values.keys() >= set(names):
-                continue
+        listed = [
+            names for names in whole_model.prefixes(module.parameters, part.parameters) if values.keys() >= set(names)
+        ]
+        for names in _with_effect(module, listed, run) if len(listed) > blocks else listed:
             flat = np.concatenate([values[name].reshape(-1) for name in names])
             for role, at in part.reading.items():
                 if (at >= 0).all():
@@ -229,11 +239,38 @@ def _entries(module: Module, sublayers: Iterable[Sublayer]) -> Found:
     return found
 
 
+def _with_effect(
+    module: Module, listed: list[tuple[str, ...]], run: Callable[[Module], np.ndarray]
+) -> list[tuple[str, ...]]:
+    """Return the lists of tensors that affect the output; all of them if that can't be tested."""
+    rng = np.random.default_rng(0)
+    try:
+        weights = ladder.random_weights(module, rng)  # sublayers may start at zero
+        module.push(weights)
+        before, found = run(module), []
+        for names in listed:
+            own = {name: weights[name] for name in names if name in weights}
+            module.push({name: 2 * value for name, value in own.items()})
+            if not np.array_equal(run(module), before):
+                found.append(names)
+            module.push(own)
+    except (Failed, StudentError):
+        return listed
+    return found or listed
+
+
+def _logits(model: Module, n: Dims) -> np.ndarray:
+    idx = np.arange(2 * n.T_max).reshape(2, n.T_max) % n.V
+    return ladder.logits(model(idx), (*idx.shape, n.V))
+
+
 def _alone(student: Student, sublayers: Iterable[Sublayer], n: Dims, seed: int) -> Found:
     """Measure the nonzero initial matrices of a Block alone; empty if there is no Block."""
     try:
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed)
-        return {role: found for role, found in _entries(block, sublayers).items() if _mean(found) > 0}
+        x = np.random.default_rng(0).standard_normal((2, n.T_max, n.d)).astype(np.float32)
+        found = _entries(block, sublayers, 1, lambda module: ladder.tensor(module(x), x.shape))
+        return {role: entries for role, entries in found.items() if _mean(entries) > 0}
     except (Failed, StudentError):
         return {}
 

@@ -21,6 +21,7 @@ from autograder.sandbox.remote.student_code import Student
 # Of the largest entry. Float64 comes first; if nothing fits, float32 decides: honest code may create a float32
 # constant, and a finite mask may be large enough only there. The subtlest mistakes are off by 1e-3.
 EXACT, ROUNDED = 1e-9, 1e-4
+MOST_TENSORS = 64  # of a class whose tensors are tested for an effect one by one
 OWN_WEIGHTS = 1e-3  # of the largest entry at the class's own initial weights, where an accepted GELU may show more
 TINY = 1e-6  # outputs smaller than this are not compared with each other
 ROUGH = 3e-2  # of the largest entry: what bfloat16 makes of it
@@ -48,6 +49,11 @@ class Judged:
         return self.comparison.matches[0] if self.comparison.matches else None
 
     @property
+    def left_out(self) -> set[str]:
+        """The tensors outside of stubs that kept their initial values: masks, learnt scales, those without effect."""
+        return {p.name for p in self.module.parameters if not p.owner} - self.weights.keys()
+
+    @property
     def names(self) -> set[str]:
         """The mistakes of that explanation."""
         return set(self.match.mistakes) if self.match else set()
@@ -68,7 +74,8 @@ def against_oracle(
     """Compare the outputs for ``inputs`` with the oracle's ``component``.
 
     Mistakes ``expected`` from an earlier comparison of the class are tried first. A first comparison that finds an
-    explanation in float64 requires the same in float32, in which models run, and again at the initial weights.
+    explanation in float64 requires the same in float32, in which models run, and again at the initial weights. If
+    nothing fits, tensors without effect are left out; ``weights`` are the others.
 
     Args:
         oracle: The correct model.
@@ -101,11 +108,12 @@ def _compare(
     probes: Mapping[str, np.ndarray] | None,
     expected: Collection[str] | None,
     scalars: bool,
+    unused: Collection[str] = (),
 ) -> Judged:
     double: Judged | None = None
     for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
         try:
-            module, weights, cases = _run(build, inputs, read, rng, dtype, scalars)
+            module, weights, cases = _run(build, inputs, read, rng, dtype, scalars, unused)
         except Raised as error:
             if not re.search("dtype|scalar type", error.remote.text, re.IGNORECASE) or (
                 dtype is np.float32 and not double
@@ -135,6 +143,11 @@ def _compare(
             return judged
     if any(value.ndim == 0 for value in weights.values()):
         return _compare(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars=False)
+    idle = set() if unused else _idle(module, read, cases[0][0], weights, rng)
+    if idle:
+        again = _compare(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars, idle)
+        if again.match:
+            return again
     noise = max(float(np.abs(read(module(x, seed=0), x) - read(module(x, seed=1), x)).max()) for x, _ in cases)
     return replace(judged, noise=noise, causal=not noise and _causal(module, read, *cases[0], sizes))
 
@@ -226,15 +239,46 @@ def _run(
     rng: np.random.Generator,
     dtype: type[np.floating[Any]],
     scalars: bool,
+    unused: Collection[str],
 ) -> tuple[Module, dict[str, np.ndarray], list[tuple[np.ndarray, np.ndarray]]]:
     """Build the module with new weights; return it, the weights, and (input, output) pairs in one precision."""
     module = build(dtype is np.float64)
     weights = own_weights(module, rng)
     if not scalars:
         weights = {name: value for name, value in weights.items() if value.ndim}
+    weights = {name: value for name, value in weights.items() if name not in unused}
     module.push(weights)
     given = [x if x.dtype == np.int64 else x.astype(dtype) for x in inputs]
     return module, weights, [(x, read(module(x), x).astype(dtype)) for x in given]
+
+
+def _idle(
+    module: Module,
+    read: Callable[[Any, np.ndarray], np.ndarray],
+    x: np.ndarray,
+    weights: Mapping[str, np.ndarray],
+    rng: np.random.Generator,
+) -> set[str]:
+    """Return the names of tensors that can change without changing the output for ``x``; empty if forward is random.
+
+    Only the parameter count deducts them.
+    """
+    if len(weights) > MOST_TENSORS:
+        return set()
+    found = set()
+    try:
+        before = read(module(x), x)
+        if not np.array_equal(before, read(module(x, seed=1), x)):
+            return set()
+        for name, value in weights.items():
+            module.push({name: value + rng.uniform(0.5, 1.5, value.shape)})
+            if np.array_equal(read(module(x), x), before):
+                found.add(name)
+            module.push({name: value})
+        module(x)  # with the former weights, before they go
+    except (Failed, StudentError):
+        return set()
+    return found
 
 
 def own_weights(module: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -154,11 +154,11 @@ def compare(
         layout = blocks_of(student, parts, model, n)
         if layout is None:
             return unknown
-        # A learnt scale computes the formula only at its initial value, which the class's own check kept.
-        compared = {name for name, _ in _part(judged["model"]).shapes}
-        scales = {p.name for p in model.parameters if not p.shape and p.name in layout.own} - compared
-        layout = replace(layout, own=tuple(name for name in layout.own if name not in scales))
-        weights = {name: value for name, value in initial_spread(model, rng).items() if name not in scales}
+        # The class's own check kept the initial values of learnt scales, which compute the formula only there, and
+        # of tensors without effect.
+        kept = judged["model"].left_out
+        layout = replace(layout, own=tuple(name for name in layout.own if name not in kept))
+        weights = {name: value for name, value in initial_spread(model, rng).items() if name not in kept}
         model.push(weights)
         cases = [(idx, outputs.logits(model(idx), (*idx.shape, n.V)).astype(np.float32)) for idx in tokens]
     except (Failed, StudentError):
