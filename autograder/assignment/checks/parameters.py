@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from autograder.assignment import mistakes
-from autograder.assignment.measure import comparison, student_formula
-from autograder.assignment.measure.parameter_usage import Claims, backed, shapes
-from autograder.assignment.mistakes import Mistake
-from autograder.assignment.oracle import parameter_count
-from autograder.assignment.sizes import Dims, Sizes
-from autograder.grading.verdict import Failed, Notes, Partial
-from autograder.sandbox.remote.errors import StudentError
-from autograder.sandbox.remote.proxy import Module
-from autograder.sandbox.remote.student_code import Student
+from autograder.assignment import Assignment, Dims
+from autograder.checks import formulas, matching
+from autograder.checks.claims import Claims, backed, idle, shapes
+from autograder.oracle import ledger, mistakes
+from autograder.oracle.mistakes import Mistake
+from autograder.outcome import Failed, Notes, Partial
+from autograder.sandbox.errors import StudentError
+from autograder.sandbox.module import Module
+from autograder.sandbox.student import Student
 
 TIED = "your unembedding shares its weights with the token embedding, which is the optional exercise"
 
@@ -49,6 +49,7 @@ def test_total(
     sizes: Sizes,
     request: pytest.FixtureRequest,
     charged: set[str],
+    rng: np.random.Generator,
     notes: Notes,
 ) -> None:
     course = sizes.course
@@ -67,7 +68,10 @@ def test_total(
         deltas = [(dims, built(student, dims).numel - parameter_count.total(dims)) for dims in tried]
         if term := parameter_count.letters(deltas):
             seen = f"{seen.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
-        raise Failed(seen, *because(student, tried, charged))
+        hint, causes, either = because(student, sizes, charged)
+        if not causes and are_unused(student, replace(assignment.small, L=1), rng):
+            hint, causes = "", [mistakes.named("parameters_unused")]
+        raise Failed(seen, hint, causes, either)
     rule, blocks, rest = parameter_count.rule_of_thumb(course)
     notes.say(
         f"Exactly {model.numel:,}. The blocks have {blocks:,}: 12 L d^2 = {rule:,} in matrices, {rest:,} in biases "
@@ -225,6 +229,16 @@ def because(student: Student, sizes: Sequence[Dims], charged: set[str]) -> tuple
         return f"The difference is in: {unknown}. Which tensor is extra or missing?", [], False
     causes = [mistakes.named(name) for name in dict.fromkeys(name for names in left.values() for name in names)]
     return "", causes, len(left) == 1 and len(causes) > 1
+
+
+def are_unused(student: Student, n: Dims, rng: np.random.Generator) -> bool:
+    """Return whether exactly the parameters beyond the expected number have no effect, in a small model."""
+    try:
+        model = built(student, n)
+        unused = sum(p.size for p in idle(model, n, rng))
+    except (Failed, StudentError):
+        return False
+    return unused > 0 and unused == model.numel - ledger.total(n)
 
 
 def built(student: Student, dims: Dims) -> Module:

@@ -1,7 +1,7 @@
 # /// bank
 # about = "attention keeps an unused linear layer, and the MLP an unused LayerNorm: only the count is wrong"
 # extends = "reference"
-# unnamed = "no known mistake has such tensors"
+# also = ["parameters_unused"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

@@ -1,7 +1,7 @@
 # /// bank
 # about = "the block has a second attention with its norm that forward never uses: only the count is wrong"
 # extends = "reference"
-# unnamed = "which tensors are extra is told by the count, and no known mistake has these"
+# also = ["parameters_unused"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

@@ -1,7 +1,7 @@
 # /// bank
 # about = "GPT has an embedding of two token types that forward never uses: only the count is wrong"
 # extends = "reference"
-# unnamed = "no known mistake has such a tensor"
+# also = ["parameters_unused"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

@@ -1,7 +1,7 @@
 # /// bank
 # about = "the block has an attention that is never used, and only its projection and the MLP's are scaled"
 # extends = "mistakes/block_unused_attention"
-# also = ["scaling_attention_missing"]
+# also = ["scaling_attention_missing", "parameters_unused"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
