@@ -30,7 +30,9 @@ WIDTH = D // H
 # Parameters besides the projection, for heads that fit no known layout.
 FEW = {0: "heads_not_registered", 3 * WIDTH**2: "heads_small", 3 * H * WIDTH**2: "heads_small"}
 GENTLE = 0.2  # inputs this small don't saturate the softmax
-BIG = 8  # inputs this large give scores that a fill of -20 doesn't mask
+# Inputs this large give scores that a fill of -20 doesn't mask; the first size with finite outputs is used, since a
+# softmax that is written out may overflow.
+BIG = (8, 4, 2)
 SMALL = 1e-5  # of the largest output: float32 rounding
 ALIKE = 1e-3  # difference between nearly equal positions: equal ones would give the check away
 SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "heads_full_size")
@@ -155,9 +157,16 @@ def test_causal(
     changed[-1, 0] = rng.standard_normal(D)
     replica.push(weights)
     module.push(weights)
-    before, large = (row_by_row(replica, size * x) for size in (GENTLE, BIG))
-    after, large_after = (row_by_row(module, size * changed) for size in (GENTLE, BIG))
-    moved, leaks = np.abs(after - before).max(-1), np.abs(large_after - large).max(-1)
+    before, after = row_by_row(replica, GENTLE * x), row_by_row(module, GENTLE * changed)
+    for big in BIG:
+        try:
+            leaks = np.abs(row_by_row(module, big * changed) - row_by_row(replica, big * x)).max(-1)
+        except Failed:
+            if big == BIG[-1]:
+                raise
+            continue
+        break
+    moved = np.abs(after - before).max(-1)
     scale = max(1.0, float(np.abs(before).max()))
     causes = comparison.known(charged, comparison.LEAK)
     for start in range(1, T):
@@ -170,9 +179,9 @@ def test_causal(
                 causes,
             )
         leak = leaks[start - 1, :start].max()
-        if not leak <= SMALL * BIG * scale:
+        if not leak <= SMALL * big * scale:
             raise Failed(
-                f"For inputs {BIG} times as large, changing x from position {start} on moved an earlier output by "
+                f"For inputs {big} times as large, changing x from position {start} on moved an earlier output by "
                 f"{leak:.2g}; it must not move.",
                 causes=causes or [mistakes.named("mask_weak")],
             )
