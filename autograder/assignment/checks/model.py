@@ -167,6 +167,8 @@ def test_training(student: Student, whole: Whole, rng: np.random.Generator, note
     seed = int(rng.integers(1 << 31))
     model = student.build("GPT", n.arguments(), seed=seed)
     idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
+    if outputs.unusable(model.pull()):  # the initial loss judges these
+        model.push(whole_model.initial_spread(model, rng))
     first = cross_entropy(outputs.logits(model(idx), (batch, length, n.V)), targets)
     losses = [round(loss, 3) for loss in model.train(idx, targets, STEPS, RATE, ENOUGH * FALLEN * first)]
     # The learnt weights alone have to give the low loss, in a process that has never seen the targets.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from autograder.sandbox.remote.proxy import Module
 from autograder.sandbox.remote.replies import LARGEST, real
 from autograder.sandbox.remote.wire import Opaque
 
+LARGEST_WEIGHT = 1e6  # an initial weight beyond this was not drawn
 MOVES = 1e-6  # least change of an output when the weights change
 MOST = 6_000_000  # parameters, seven times those of the course's model
 TENSORS = 1024  # ten times those of the course's model with a tensor for each head
@@ -146,11 +147,33 @@ def _is_triangle(value: np.ndarray) -> bool:
     return any(np.array_equal(alike, triangle) for triangle in (np.tri(n), np.tri(n).T))
 
 
+def unusable(weights: Mapping[str, np.ndarray]) -> str:
+    """Return the name of a tensor that no computation can start from, as ``torch.empty`` may leave it; "" if none."""
+    return next((name for name, value in weights.items() if not (np.abs(value) <= LARGEST_WEIGHT).all()), "")
+
+
+@contextlib.contextmanager
+def blaming_initial_weights(module: Module, weights: Mapping[str, np.ndarray] | None = None) -> Iterator[None]:
+    """Raise Failed about the initial ``weights``, or the module's own, instead of what follows from unusable ones."""
+    try:
+        yield
+    except Failed:
+        name = unusable(module.pull() if weights is None else weights)
+        if not name:
+            raise
+        raise Failed(
+            f"Before training, {name} has entries that are not finite or larger than {LARGEST_WEIGHT:g}.",
+            causes=[mistakes.named("weights_uninitialised")],
+        ) from None
+
+
 def under(module: Module, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
     """Set ``weights`` and return the output for ``x``; raise Failed if the output stays the same.
 
     Otherwise a class that returns its input would pass checks of invariance.
     """
+    if unusable(module.pull()):
+        module.push({name: value / 2 for name, value in weights.items()})
     before = tensor(module(x), x.shape)
     module.push(weights)
     after = tensor(module(x), x.shape)
