@@ -48,8 +48,8 @@ def judged(
 
 def test_shape(student: Student, shapes: list[tuple[int, int]], rng: np.random.Generator) -> None:
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
-    if ladder.unusable(module.pull()):  # the initial loss judges these
-        module.push(matching.own_weights(module, rng))
+    if outputs.unusable(module.pull()):  # the initial loss judges these
+        module.push(comparison.own_weights(module, rng))
     for batch, length in (*shapes, (1, 1), (3, T_MAX)):
         x = rng.standard_normal((batch, length, D)).astype(np.float32)
         try:
@@ -271,7 +271,7 @@ def misfit(error: Raised, module: Module, B: int, T: int, rng: np.random.Generat
 
 
 def output(out: Any, x: np.ndarray) -> np.ndarray:
-    """Validate the output for ``x`` with ``ladder.tensor``; the positions of NaNs name a mistake of the mask."""
+    """Validate the output for ``x`` with ``outputs.tensor``; the positions of NaNs name a mistake of the mask."""
     if isinstance(out, np.ndarray) and out.shape == x.shape and out.dtype.kind == "f" and not np.isfinite(out).all():
         T = x.shape[1]
         bad = tuple(int(t) for t in np.flatnonzero(~np.isfinite(out).all((0, 2))))

@@ -76,7 +76,7 @@ def current() -> dict[str, np.ndarray]:
 def set_weights(
     student: Student,
     model: Module,
-    assignment: Assignment,
+    sizes: Sizes,
     whole: Whole,
     current: dict[str, np.ndarray],
     rng: np.random.Generator,
@@ -127,14 +127,14 @@ def forwards(
 @pytest.fixture
 def run(
     student: Student,
-    assignment: Assignment,
+    sizes: Sizes,
     model: Module,
     current: dict[str, np.ndarray],
     charged: set[str],
     notes: Notes,
 ) -> Run:
     """Return a function that runs a check of generate, and deducts once for state kept between its calls."""
-    n = sizes(assignment)
+    n = dims(sizes)
 
     def call(prompt: np.ndarray, new: int, seed: int) -> np.ndarray:
         return generate(student, model, prompt, new, n, seed)
@@ -157,7 +157,9 @@ def run(
                 raise error from None
             if REMEMBERS not in charged:
                 charged.add(REMEMBERS)
-                seen = raised.place(error) if isinstance(error, Raised) else "Of several calls, a later one is wrong."
+                seen = (
+                    exceptions.place(error) if isinstance(error, Raised) else "Of several calls, a later one is wrong."
+                )
                 raise Failed(seen, causes=[mistakes.named(REMEMBERS)]) from None
         notes.say("generate depends on earlier calls; in a new process each of them gives the right tokens.")
 
@@ -166,7 +168,7 @@ def run(
 
 def test_contract(
     student: Student,
-    assignment: Assignment,
+    sizes: Sizes,
     forwards: Forwards,
     run: Run,
     rng: np.random.Generator,
@@ -182,11 +184,11 @@ def test_contract(
         judge(forwards, n, call(prompt[:1, :1], 2, 0), 1, "After a prompt of 1 token")
 
     run(check)
-    notes.show(sample=sample(student, assignment, rng))
+    notes.show(sample=sample(student, sizes, rng))
 
 
 def test_crop(
-    assignment: Assignment,
+    sizes: Sizes,
     forwards: Forwards,
     run: Run,
     rng: np.random.Generator,
@@ -199,7 +201,7 @@ def test_crop(
 
 
 def test_long_prompt(
-    assignment: Assignment,
+    sizes: Sizes,
     forwards: Forwards,
     run: Run,
     rng: np.random.Generator,
@@ -211,7 +213,7 @@ def test_long_prompt(
 
 
 def test_sampling(
-    assignment: Assignment,
+    sizes: Sizes,
     model: Module,
     set_weights: Callable[[dict[str, np.ndarray]], Forwards],
     whole: Whole,

@@ -253,7 +253,7 @@ def _with_effect(
     """Return the lists of tensors that affect the output; all of them if that can't be tested."""
     rng = np.random.default_rng(0)
     try:
-        weights = ladder.random_weights(module, rng)  # sublayers may start at zero
+        weights = outputs.random_weights(module, rng)  # sublayers may start at zero
         module.push(weights)
         before, found = run(module), []
         for names in listed:
@@ -269,7 +269,7 @@ def _with_effect(
 
 def _logits(model: Module, n: Dims) -> np.ndarray:
     idx = np.arange(2 * n.T_max).reshape(2, n.T_max) % n.V
-    return ladder.logits(model(idx), (*idx.shape, n.V))
+    return outputs.logits(model(idx), (*idx.shape, n.V))
 
 
 def _not_drawn(found: Found, again: Found) -> set[str]:
@@ -282,7 +282,7 @@ def _alone(student: Student, sublayers: Iterable[Sublayer], n: Dims, seed: int) 
     try:
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed)
         x = np.random.default_rng(0).standard_normal((2, n.T_max, n.d)).astype(np.float32)
-        found = _entries(block, sublayers, 1, lambda module: ladder.tensor(module(x), x.shape))
+        found = _entries(block, sublayers, 1, lambda module: outputs.tensor(module(x), x.shape))
         return {role: entries for role, entries in found.items() if _mean(entries) > 0}
     except (Failed, StudentError):
         return {}

@@ -113,7 +113,7 @@ def test_gradients(
     module, _ = with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
     own = {
         name: w.astype(np.float32)
-        for name, w in comparison.own_weights(module, rng).items()
+        for name, w in own_weights(module, rng).items()
         if judged is None or name not in judged.left_out
     }
     module.push(own)

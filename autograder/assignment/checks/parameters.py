@@ -8,15 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autograder.assignment import Assignment, Dims
-from autograder.checks import formulas, matching
-from autograder.checks.claims import Claims, backed, idle, shapes
-from autograder.oracle import ledger, mistakes
-from autograder.oracle.mistakes import Mistake
-from autograder.outcome import Failed, Notes, Partial
-from autograder.sandbox.errors import StudentError
-from autograder.sandbox.module import Module
-from autograder.sandbox.student import Student
+from autograder.assignment import mistakes
+from autograder.assignment.measure import comparison, student_formula
+from autograder.assignment.measure.parameter_usage import Claims, backed, idle, shapes
+from autograder.assignment.mistakes import Mistake
+from autograder.assignment.oracle import parameter_count
+from autograder.assignment.sizes import Dims, Sizes
+from autograder.grading.verdict import Failed, Notes, Partial
+from autograder.sandbox.remote.errors import StudentError
+from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.student_code import Student
 
 TIED = "your unembedding shares its weights with the token embedding, which is the optional exercise"
 
@@ -68,8 +69,8 @@ def test_total(
         deltas = [(dims, built(student, dims).numel - parameter_count.total(dims)) for dims in tried]
         if term := parameter_count.letters(deltas):
             seen = f"{seen.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
-        hint, causes, either = because(student, sizes, charged)
-        if not causes and are_unused(student, replace(assignment.small, L=1), rng):
+        hint, causes, either = because(student, tried, charged)
+        if not causes and are_unused(student, replace(sizes.small, L=1), rng):
             hint, causes = "", [mistakes.named("parameters_unused")]
         raise Failed(seen, hint, causes, either)
     rule, blocks, rest = parameter_count.rule_of_thumb(course)
@@ -238,7 +239,7 @@ def are_unused(student: Student, n: Dims, rng: np.random.Generator) -> bool:
         unused = sum(p.size for p in idle(model, n, rng))
     except (Failed, StudentError):
         return False
-    return unused > 0 and unused == model.numel - ledger.total(n)
+    return unused > 0 and unused == model.numel - parameter_count.total(n)
 
 
 def built(student: Student, dims: Dims) -> Module:

@@ -130,7 +130,7 @@ def laid_out(student: Student, model: Module, dims: Dims) -> bool:
 
 
 def shapes(parameters: Sequence[Parameter]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return names and shapes as ``align`` expects them."""
+    """Return names and shapes as ``layout`` expects them."""
     return [(p.name, p.shape) for p in parameters]
 
 

@@ -15,6 +15,11 @@ ROWS = (
         "the line that picks the token",
     ),
     _generate(
+        "generate_remembers",
+        "generate depends on earlier calls: in a new process each of them gives the right tokens.",
+        "what is kept between calls, such as a cache of keys and values",
+    ),
+    _generate(
         "generate_one_draw",
         "One token is sampled for the whole batch; each row needs its own sample.",
         "the line that samples",

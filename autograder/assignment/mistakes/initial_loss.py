@@ -10,6 +10,11 @@ _start = partial(Mistake, "initial_loss", "task 5.4 (3)")
 
 ROWS = (
     _start(
+        "weights_uninitialised",
+        "A parameter is never initialised: it starts with arbitrary values, or with values that are not finite.",
+        "torch.empty, which reserves memory without filling it",
+    ),
+    _start(
         "head_starts_wide",
         "The unembedding's initial weights are too large, and that alone spreads the logits this much.",
         "the initialisation of the unembedding",

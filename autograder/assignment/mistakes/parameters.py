@@ -39,6 +39,11 @@ ROWS = (
         "the container that holds the blocks",
     ),
     _count(
+        "parameters_unused",
+        "All parameters beyond the expected number are unused: __init__ creates them, and no logit depends on them.",
+        "the modules that forward never calls",
+    ),
+    _count(
         "sizes_fixed",
         "The count is right only at the course's sizes: a size is hard-coded or global.",
         "the sizes: they should come from the constructor's arguments",

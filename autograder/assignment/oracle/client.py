@@ -15,7 +15,7 @@ from autograder.sandbox.remote.oracle import OracleProcess, TooLarge
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match with the oracle: the mistakes, the number of ``align``'s reading, and the number of heads or blocks.
+    """A match with the oracle: the mistakes, the number of ``layout``'s reading, and the number of heads or blocks.
 
     ``how`` holds the oracle's steps that these mistakes change.
     """

@@ -123,14 +123,14 @@ def explain(component: str, q: Question) -> tuple[list[Found], Nearest | None]:
 def function_of(component: str, q: Question, match: Found) -> Function | None:
     """Return what the oracle computes with the tensors of an attention, MLP or block as in ``match``, if it exists."""
     sizes = q.sizes | ({"H": match.count} if component == "attention" else {})
-    readings = align.readings(component, q.shapes, sizes)
+    readings = layout.readings(component, q.shapes, sizes)
     reading = next(itertools.islice(readings, match.reading, None), None)
     if reading is None:
         return None
     w = q.weights(reading, "a.")
     if component == "block":
         return _composed(q, w, match.how, "a")
-    return partial({"attention": gpt.attention, "mlp": gpt.mlp}[component], w=w, at="a", how=match.how)
+    return partial({"attention": model.attention, "mlp": model.mlp}[component], w=w, at="a", how=match.how)
 
 
 def _cheapest(levels: Levels, q: Question) -> list[Found]:

@@ -107,7 +107,7 @@ class Operations:
         """Find the fewest known mistakes with which the oracle computes ``cases``: inputs and outputs of a class.
 
         ``matches`` are these explanations: one without mistakes if the correct model fits, none if no known one does.
-        ``reading`` is the number of the reading of ``tensors`` among those that ``align`` yields. ``nearest`` is the
+        ``reading`` is the number of the reading of ``tensors`` among those that ``layout`` yields. ``nearest`` is the
         distance of the correct model if it does not fit. ``number`` is that of a composed model whose blocks are used.
         """
         question = diagnose.Question(
@@ -144,7 +144,7 @@ class Operations:
 
         None if these tensors or sizes do not allow it.
         """
-        question = search.Question(
+        question = diagnose.Question(
             shapes=[(name, value.shape) for name, value in tensors],
             flat=_flat([value for _, value in tensors], inputs[0].dtype),
             cases=[],
@@ -152,10 +152,10 @@ class Operations:
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
             tolerance=0.0,
         )
-        found = search.Found((), match["reading"], match["count"], match["how"])
+        found = diagnose.Found((), match["reading"], match["count"], match["how"])
         try:
             with torch.no_grad():
-                function = search.function_of(component, question, found)
+                function = diagnose.function_of(component, question, found)
                 return [function(torch.from_numpy(x)) for x in inputs] if function else None
         except (RuntimeError, IndexError):
             return None
@@ -224,7 +224,7 @@ def _reading(
 
 
 def _flat(tensors: list[np.ndarray], dtype: np.dtype[Any]) -> Tensor:
-    """Lay all entries end to end, then a 0 and a 1, as ``align`` numbers them."""
+    """Lay all entries end to end, then a 0 and a 1, as ``layout`` numbers them."""
     return torch.from_numpy(np.concatenate([*(t.reshape(-1) for t in tensors), np.array([0, 1])]).astype(dtype))
 
 
