@@ -13,7 +13,7 @@ import contextlib  # noqa: E402
 from autograder.sandbox.remote import launch  # noqa: E402
 
 # Before the command line is even read: that takes as long as a quarter of loading torch.
-with launch.ahead() if {"grade", "lms"} & set(sys.argv[1:4]) else contextlib.nullcontext():
+with launch.launch_early() if {"grade", "lms"} & set(sys.argv[1:4]) else contextlib.nullcontext():
     try:
         from autograder.cli import main
     except ModuleNotFoundError as error:

@@ -125,11 +125,11 @@ def grade(
         write_whole(html, page.render(report))
     changed = ""
     if history is not None and report.gradable:
-        from autograder.workbench.history import last, remember, since
+        from autograder.workbench.history import describe_change, load_last, save
 
-        changed = since(last(history, path), report)
+        changed = describe_change(load_last(history, path), report)
         if only is None:  # before printing, which `less` or `head` may cut short
-            remember(history, path, report)
+            save(history, path, report)
     terminal.show(report, Console(highlight=False))
     if changed:
         print(changed)
@@ -187,7 +187,7 @@ def package(
     ] = None,
 ) -> None:
     """Make the package to upload to a platform, with a new secret, or the one for students, without a secret."""
-    from autograder.core.zips import zipped
+    from autograder.core.zips import zip_entries
     from autograder.grading import rubric
     from autograder.lms import PLATFORMS, get
     from autograder.lms.package import new_secret, student
@@ -200,7 +200,7 @@ def package(
     secret = _secret(secret_file) + b"\n" if secret_file is not None else new_secret()
     rubric.load(ctx.obj)  # an error in the rubric must surface here, before the platform or students see it
     image = image or f"{ctx.obj.name}:prairielearn"
-    data = zipped(student(ctx.obj) if platform == "student" else makers[platform](ctx.obj, secret, image))
+    data = zip_entries(student(ctx.obj) if platform == "student" else makers[platform](ctx.obj, secret, image))
     write_whole(out, data, private=platform != "student")
     inside = "It contains the secret for the hidden inputs: keep it among staff."
     if platform == "student":

@@ -30,7 +30,7 @@ from rich.table import Table
 from autograder.assignment import ASSIGNMENT
 from autograder.grading import rubric, suite
 from autograder.sandbox.remote.client import Zygote
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 from autograder.submission.read import read_submission
 from tests import bank_file
 from tests.conftest import ROOT
@@ -209,7 +209,7 @@ def layers(quick: bool) -> Figures:
             found[f"a process, from fork to reap, with {name}, CPU"] = 1000 * whole
             found[f"of it inside, until it waits for a question, with {name}, CPU"] = 1000 * statistics.mean(until)
     with Zygote() as zygote:
-        student = Student(zygote, read_submission(REFERENCE, ASSIGNMENT).files, ASSIGNMENT.contract)
+        student = StudentCode(zygote, read_submission(REFERENCE, ASSIGNMENT).files, ASSIGNMENT.contract)
         mlp = student.build("MLP", {"d": 4})
         started = time.perf_counter()
         for _ in range(10 * times):

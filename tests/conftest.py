@@ -20,13 +20,13 @@ from autograder.grading import rubric, suite
 from autograder.grading.report import Report
 from autograder.sandbox.isolation.confine import Limits
 from autograder.sandbox.remote.client import Zygote
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 from autograder.submission.read import read_submission
 from tests.course_kit import Course
 
 ROOT = Path(__file__).resolve().parent.parent
 CONTRACT = Contract("gpt", tuple(Definition(name, "gpt", "", "") for name in ("GPT", "Block")), ("generate",))
-Hand = Callable[..., Student]
+Hand = Callable[..., StudentCode]
 Limit = Callable[..., None]
 
 
@@ -88,9 +88,9 @@ def hand_in(zygote: Zygote) -> Iterator[Hand]:
     """A student from the text of gpt.py, and of other files by name: ``hand_in(text, head="...")``."""
     students = []
 
-    def hand_in(text: str, **others: str) -> Student:
+    def hand_in(text: str, **others: str) -> StudentCode:
         files = {f"{name}.py": textwrap.dedent(text).encode() for name, text in {"gpt": text, **others}.items()}
-        students.append(Student(zygote, files, CONTRACT))
+        students.append(StudentCode(zygote, files, CONTRACT))
         return students[-1]
 
     yield hand_in
@@ -104,7 +104,7 @@ def limit(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Limit:
     return lambda **limits: monkeypatch.setattr(zygote, "limits", replace(zygote.limits, **limits))
 
 
-def run(student: Student, *arguments: Any, name: str = "run") -> Any:
+def run(student: StudentCode, *arguments: Any, name: str = "run") -> Any:
     """What a function of gpt.py returns."""
     return student.function(name, *arguments)
 

@@ -17,8 +17,8 @@ import pytest
 from autograder.assignment import ASSIGNMENT
 from autograder.course import commands
 from autograder.course.gradebook.store import Gradebook
-from autograder.course.runs.local_pool import Conditions, Graded
-from autograder.course.runs.run import Key
+from autograder.course.runs.local_pool import GradeResult, RunConfig
+from autograder.course.runs.run import ReportKey
 from autograder.grading import report as reports
 from autograder.grading import rubric
 from autograder.grading.report import Diagnosis, Report, Verdict
@@ -31,7 +31,7 @@ STATUS = {"lose": "failed", "half": "partial", "error": "error"}
 SHARE = {"passed": 1.0, "partial": 0.5}
 
 
-def report(sha256: str, text: str, key: Key, rows: Rubric = ROWS, **evidence: Any) -> Report:
+def report(sha256: str, text: str, key: ReportKey, rows: Rubric = ROWS, **evidence: Any) -> Report:
     """The report that ``text`` asks for."""
     asked = {name: STATUS[word] for word, name in re.findall(r"(lose|half|error) ([a-z_.]+)", text)}
     named = re.findall(r"name ([a-z_]+)", text)
@@ -75,9 +75,9 @@ class Pool:
 
     chunk, ahead, shared = 1, 2, True
 
-    def __init__(self, conditions: Conditions, lose: int = 0) -> None:
+    def __init__(self, conditions: RunConfig, lose: int = 0) -> None:
         self.key, self.rows, self.graded, self.lose, self.renewed = (
-            Key.of(conditions),
+            ReportKey.of(conditions),
             conditions.rubric,
             [],
             lose,
@@ -85,8 +85,8 @@ class Pool:
         )
         self.graded: list[str] = []
 
-    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
-        future: Future[list[Graded]] = Future()
+    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[GradeResult]]:
+        future: Future[list[GradeResult]] = Future()
         ((sha256, path),) = chunk
         if self.lose:
             self.lose -= 1
@@ -94,7 +94,7 @@ class Pool:
             return future
         self.graded.append(sha256)
         text = read_submission(path, ASSIGNMENT).files["gpt.py"].decode()
-        future.set_result([Graded(sha256, report(sha256, text, self.key, self.rows).to_json())])
+        future.set_result([GradeResult(sha256, report(sha256, text, self.key, self.rows).to_json())])
         return future
 
     def renew(self) -> None:
@@ -102,7 +102,7 @@ class Pool:
 
 
 @contextlib.contextmanager
-def pool(conditions: Conditions, *_: object) -> Iterator[Pool]:
+def pool(conditions: RunConfig, *_: object) -> Iterator[Pool]:
     yield Pool(conditions)
 
 
@@ -117,7 +117,7 @@ class Course:
         monkeypatch.setattr(commands, "_pool", self._pool)
 
     @contextlib.contextmanager
-    def _pool(self, conditions: Conditions, *_: object) -> Iterator[Pool]:
+    def _pool(self, conditions: RunConfig, *_: object) -> Iterator[Pool]:
         used = Pool(conditions, self.lose)
         yield used
         self.graded = used.graded
@@ -147,16 +147,16 @@ class Course:
 
     def scores(self) -> dict[str, float | None]:
         """What counts, by name."""
-        from autograder.course.gradebook.results import standings
+        from autograder.course.gradebook.results import student_results
 
         with self.book() as book:
             run = book.current()
             assert run is not None
-            return {one.shown(False): one.score for one in standings(book, run)}
+            return {one.shown(False): one.score for one in student_results(book, run)}
 
 
-def conditions(rows: Rubric = ROWS) -> Conditions:
-    return Conditions(ASSIGNMENT, rows, PUBLIC_SECRET)
+def conditions(rows: Rubric = ROWS) -> RunConfig:
+    return RunConfig(ASSIGNMENT, rows, PUBLIC_SECRET)
 
 
 def dump(book: Gradebook) -> list[tuple[object, ...]]:

@@ -37,7 +37,7 @@ def harmful(report: Report) -> Iterator[str]:
         if bad := _unprintable(text):
             yield f"{bad} in {text[:80]!a}"
     page = io.StringIO()
-    terminal.show(report, Console(file=page, width=80))
+    terminal.record(report, Console(file=page, width=80))
     if bad := _unprintable(page.getvalue()):
         yield f"{bad} is printed"
     if len(page.getvalue()) > MOST_SHOWN:
@@ -45,7 +45,7 @@ def harmful(report: Report) -> Iterator[str]:
     if report.gradable and all(check.status != "skipped" for check in report.checks):  # else it is never exported
         for name in lms.PLATFORMS:
             platform, validator = lms.get(name), importlib.import_module(f"tests.validators.{name}")
-            found = validator.problems(platform.graded(report, platform.place(Path("/nowhere"))))
+            found = validator.problems(platform.render_report(report, platform.paths(Path("/nowhere"))))
             yield from (f"{name}: {problem}" for problem in found)
 
 

@@ -22,7 +22,7 @@ def claim(*shapes: Any, names: Any = None) -> dict[str, Any]:
 
 
 def test_parameters_without_axes_are_kept_and_those_without_entries_are_not() -> None:
-    parameters, _, _ = replies.claimed(claim([], [3], [0], [3, 0], [0, 1 << 20]))
+    parameters, _, _ = replies.parse_build(claim([], [3], [0], [3, 0], [0, 1 << 20]))
     assert [(p.name, p.shape, p.size) for p in parameters] == [("w0", (), 1), ("w1", (3,), 3)]
 
 
@@ -31,24 +31,24 @@ def test_parameters_without_axes_are_kept_and_those_without_entries_are_not() ->
 )
 def test_a_shape_that_no_check_can_handle_is_refused(shape: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
-        replies.claimed(claim(shape))
+        replies.parse_build(claim(shape))
 
 
 def test_two_parameters_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="one name"):
-        replies.claimed(claim([3], [], names=["w", "w"]))
+        replies.parse_build(claim([3], [], names=["w", "w"]))
 
 
 @pytest.mark.parametrize("value", [7, 7.0, np.array(7), np.array([[7.0]]), np.float32([7])])
 def test_a_number_may_be_an_array_of_one_element(value: Any) -> None:
-    assert outputs.number(value) == 7.0
+    assert outputs.as_number(value) == 7.0
 
 
 @pytest.mark.parametrize(
     "value", [True, None, "7", 1e16, -(10**400), NAN, INFINITE, np.zeros(2), np.array(NAN), [7], Opaque("x")]
 )
 def test_what_is_no_number_to_calculate_with_is_none(value: Any) -> None:
-    assert outputs.number(value) is None
+    assert outputs.as_number(value) is None
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_what_is_no_number_to_calculate_with_is_none(value: Any) -> None:
     ],
 )
 def test_an_odd_answer_is_seen_at_any_depth(answer: Any) -> None:
-    assert replies.odd(answer)
+    assert replies.has_odd_value(answer)
 
 
 @pytest.mark.parametrize(
     "answer", [None, 4.17, True, "inf", np.zeros((2, 7, 65), np.float32), np.arange(9), {"loss": (1, [np.ones(3)])}]
 )
 def test_what_right_submissions_answer_is_not_odd(answer: Any) -> None:
-    assert not replies.odd(answer)
+    assert not replies.has_odd_value(answer)
 
 
 def test_a_submission_too_large_to_be_sent_is_not_an_error_of_the_grader(hand_in: Hand) -> None:

@@ -30,18 +30,18 @@ FILES = {"read the grader's files", "read the grader's code", "look into the hom
 def test_nothing_leaks_where_processes_and_files_are_closed(
     weaker: Weaker, tmp_path: Path, without: tuple[str, ...]
 ) -> None:
-    assert selftest.leaks(weaker(*without), [tmp_path]) == ()
+    assert selftest.find_escapes(weaker(*without), [tmp_path]) == ()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_without_seccomp_processes_and_connections_leak(weaker: Weaker) -> None:
-    found = selftest.leaks(weaker("seccomp"))
+    found = selftest.find_escapes(weaker("seccomp"))
     assert set(found) >= PROCESSES
     assert len(found) == len(set(found))
 
 
 def test_without_any_layer_files_and_signals_leak_as_well_and_nothing_is_left(weaker: Weaker, tmp_path: Path) -> None:
-    found = selftest.leaks(weaker("landlock", "seccomp", "uid"), [tmp_path])
+    found = selftest.find_escapes(weaker("landlock", "seccomp", "uid"), [tmp_path])
     more = {"change the grader's files", "send signals to the grader", "execute programs", "make folders"}
     assert set(found) >= PROCESSES | FILES | more
     assert list(tmp_path.iterdir()) == []
@@ -60,7 +60,7 @@ def test_each_attempt_counts(weaker: Weaker, name: str, monkeypatch: pytest.Monk
         return attempt == name and succeeds(student, attempt, arguments)
 
     monkeypatch.setattr(selftest, "_succeeds", only)
-    found = selftest.leaks(weaker("landlock", "seccomp", "uid"))
+    found = selftest.find_escapes(weaker("landlock", "seccomp", "uid"))
     assert name in tried
     assert len(found) >= 3  # this one, and the two layers that are missing
 
@@ -70,9 +70,9 @@ def test_a_probe_that_fails_is_the_graders_fault(
 ) -> None:
     broken = tmp_path / "intruder.py"
     broken.write_text("def read(path): 1 / 0")
-    monkeypatch.setattr(selftest, "INTRUDER", broken)
+    monkeypatch.setattr(selftest, "ESCAPE_ATTEMPTS", broken)
     with pytest.raises(SandboxError, match="self-test failed at read"):
-        selftest.leaks(weaker())
+        selftest.find_escapes(weaker())
 
 
 # --- the command ------------------------------------------------------------------------------------------------------

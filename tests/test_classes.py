@@ -21,7 +21,7 @@ from autograder.assignment.sizes import SIZES, Dims
 from autograder.grading.report import Report
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.client import Zygote
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 from autograder.submission.read import read_submission
 from tests import bank_file
 from tests.conftest import ROOT
@@ -143,12 +143,12 @@ class MLP(MLP):
 """
 
 
-def handle(zygote: Zygote, folder: Path, addition: str) -> Student:
+def handle(zygote: Zygote, folder: Path, addition: str) -> StudentCode:
     """The reference with ``addition`` at its end, ready to be called."""
     shutil.copytree(ROOT / "reference", folder)
     with (folder / "gpt.py").open("a", encoding="utf-8") as file:
         file.write(addition)
-    return Student(zygote, read_submission(folder, ASSIGNMENT).files, ASSIGNMENT.contract)
+    return StudentCode(zygote, read_submission(folder, ASSIGNMENT).files, ASSIGNMENT.contract)
 
 
 @pytest.mark.parametrize("addition", [PADDED, PADDED_TABLE])
@@ -159,7 +159,7 @@ def test_parameters_that_only_fill_up_the_count_are_named(zygote: Zygote, tmp_pa
         model = student.build("GPT", n.arguments())
         assert model.numel == parameter_count.total(n)
         with pytest.raises(Failed, match="affect any logit"):
-            parameter_usage.backed(student, model, n, np.random.default_rng(0))
+            parameter_usage.require_used_parameters(student, model, n, np.random.default_rng(0))
     finally:
         student.close()
 
@@ -168,11 +168,11 @@ def test_every_parameter_of_the_reference_moves_the_logits(zygote: Zygote, tmp_p
     student = handle(zygote, tmp_path / "work", "")
     try:
         n = SIZES.course
-        assert not parameter_usage.idle(student.build("GPT", n.arguments()), n, np.random.default_rng(0))
-        assert parameter_usage.measure(student, SIZES.small, np.random.default_rng(0)) == parameter_usage.Claims(
+        assert not parameter_usage.unused_parameters(student.build("GPT", n.arguments()), n, np.random.default_rng(0))
+        assert parameter_usage.measure_claims(student, SIZES.small, np.random.default_rng(0)) == parameter_usage.Claims(
             steady=True
         )
-        assert parameter_usage.laid_out(student, student.build("GPT", SIZES.small.arguments()), SIZES.small)
+        assert parameter_usage.find_layouts(student, student.build("GPT", SIZES.small.arguments()), SIZES.small)
     finally:
         student.close()
 
@@ -193,7 +193,7 @@ def test_a_model_counts_only_if_its_logits_follow_its_parameters_alone(
 ) -> None:
     student = handle(zygote, tmp_path / "work", addition)
     try:
-        found = parameter_usage.measure(student, SIZES.small, np.random.default_rng(0))
+        found = parameter_usage.measure_claims(student, SIZES.small, np.random.default_rng(0))
     finally:
         student.close()
     for said, expected in ((found.about_logits, logits), (found.about_parameters, parameters)):

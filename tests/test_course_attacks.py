@@ -18,7 +18,7 @@ from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput
 from autograder.course import commands
 from autograder.course.gradebook.rescore import rescore
-from autograder.course.gradebook.results import standings
+from autograder.course.gradebook.results import student_results
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake import collect, downloads
 from autograder.course.intake.identity import person
@@ -247,7 +247,7 @@ def test_names_that_are_alike_are_of_two_students_in_every_run(
         with course.book() as book:
             run = book.current()
             assert run is not None
-            found = list(standings(book, run))
+            found = list(student_results(book, run))
             assert {one.entry["attempt"] for one in found if one.entry} == {1}
             assert sorted(one.score for one in found if one.score is not None) == [96.0, 100.0]
             assert len(book.rows("SELECT * FROM student")) == 2
@@ -304,7 +304,7 @@ def test_nobody_takes_the_grade_of_a_namesake_in_a_sheet_or_a_roster(course: Cou
     with course.book() as book:
         filled = export(book, "moodle", tmp_path / "out.csv", sheet)
     assert [row[2] for row in filled.sheet.rows] == ["", ""]  # it could be either, so nobody gets it unasked
-    assert filled.strangers == ["Kim Lee"]
+    assert filled.not_in_sheet == ["Kim Lee"]
 
 
 def test_a_name_alone_does_not_take_what_a_number_says_is_anothers(course: Course) -> None:
@@ -485,10 +485,10 @@ def test_a_report_that_is_damaged_on_the_disk_stops_nobody(course: Course, monke
         whole = path.read_text()
         path.write_text("{")
         book.db.execute("DELETE FROM page")
-        commands.pages(book)
+        commands.write_pages(book)
         assert "could not be rendered (BadInput)" in (course.out / "index.html").read_text()
         rubric = course_kit.ROWS.model_copy(update={"version": "other"})
-        commands.settle(book, rescore(book, rubric, ""), False)
+        commands.publish_run(book, rescore(book, rubric, ""), False)
         assert "its stored report cannot be read; delete results/" in course.said()
     assert course.scores() == {"ann": 100.0, "bob": 100.0, "eve": None}
     path.write_text(whole)

@@ -22,7 +22,7 @@ from autograder.core.errors import BadInput
 from autograder.course import commands
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.runs import run
-from autograder.course.runs.local_pool import Conditions, Graded
+from autograder.course.runs.local_pool import GradeResult, RunConfig
 from autograder.grading import secret
 from autograder.grading.rubric import Rubric
 from autograder.submission.read import read_submission
@@ -93,14 +93,14 @@ class Fragile(Pool):
 
     ahead = 3
 
-    def __init__(self, conditions: Conditions, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, conditions: RunConfig, threads: ThreadPoolExecutor) -> None:
         super().__init__(conditions)
         self.threads, self.lost = threads, threading.Event()
 
-    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
+    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[GradeResult]]:
         return self.threads.submit(self.task, chunk, self.lost)
 
-    def task(self, chunk: list[tuple[str, Path]], lost: threading.Event) -> list[Graded]:
+    def task(self, chunk: list[tuple[str, Path]], lost: threading.Event) -> list[GradeResult]:
         ((_, path),) = chunk
         if b"kill" in read_submission(path, ASSIGNMENT).files["gpt.py"]:
             lost.set()
@@ -175,8 +175,8 @@ def test_a_folder_without_submissions_leaves_the_gradebook_as_it_was(course: Cou
 
 
 def test_two_commands_at_once_are_refused(course: Course) -> None:
-    with course.book() as book, commands.alone(book), pytest.raises(BadInput, match="another command"):  # noqa: SIM117
-        with commands.alone(book):
+    with course.book() as book, commands.exclusive_lock(book), pytest.raises(BadInput, match="another command"):  # noqa: SIM117
+        with commands.exclusive_lock(book):
             pass
 
 
@@ -273,7 +273,7 @@ def test_killed_at_any_moment_and_started_again_it_ends_as_if_nothing_had_been(c
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
-    with course.book() as book, commands.alone(book):
+    with course.book() as book, commands.exclusive_lock(book):
         course.regrade()
     assert len(course.graded) < 20  # something was kept
     with course.book() as book:
@@ -283,16 +283,16 @@ def test_killed_at_any_moment_and_started_again_it_ends_as_if_nothing_had_been(c
 def test_what_a_killed_command_was_writing_is_swept_away(course: Course) -> None:
     with course.book() as book:
         (course.out / "results" / ".autograder-left").mkdir()
-        with commands.alone(book):
+        with commands.exclusive_lock(book):
             assert not list(course.out.rglob(".autograder-*"))
 
 
 def test_the_file_of_a_report_is_named_after_all_that_decides_it(course: Course) -> None:
     from tests.course_kit import conditions
 
-    key = run.Key.of(conditions())
+    key = run.ReportKey.of(conditions())
     other: Rubric = ROWS.model_copy(update={"version": "0"})
-    assert key.document("a" * 64) != run.Key.of(conditions(other)).document("a" * 64)
+    assert key.document("a" * 64) != run.ReportKey.of(conditions(other)).document("a" * 64)
     assert key.document("a" * 64).count("/") == 0
 
 
@@ -304,7 +304,7 @@ def used(course: Course, **options: Any) -> bytes:
     found = []
     pool = commands._pool
 
-    def look(conditions: Conditions, *rest: Any) -> Any:
+    def look(conditions: RunConfig, *rest: Any) -> Any:
         found.append(conditions.secret)
         return pool(conditions, *rest)
 

@@ -9,8 +9,8 @@ import pytest
 
 from autograder.core.errors import BadInput
 from autograder.course.output import csv_sheet, validate
-from autograder.course.output.csv_sheet import Sheet, defused
-from autograder.course.output.grade_export import Filled, export
+from autograder.course.output.csv_sheet import Sheet, defuse
+from autograder.course.output.grade_export import FilledSheet, export
 from tests.course_kit import Course
 
 LOST = "# lose causality.full_model lose model.loss half mlp.alone lose bonus.qk_ov lose bonus.weight_tying"
@@ -48,7 +48,7 @@ def graded(course: Course) -> Course:
     return course
 
 
-def written(course: Course, form: str, sheet: str = "", **options: object) -> tuple[Sheet, Filled]:
+def written(course: Course, form: str, sheet: str = "", **options: object) -> tuple[Sheet, FilledSheet]:
     target = course.source.parent / f"out-{form}.csv"
     with course.book() as book:
         filled = export(book, form, target, course.source.parent / sheet if sheet else None, **options)  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ def test_canvas_fills_its_own_column_and_nothing_else(graded: Course) -> None:
     assert [row[-1] for row in sheet.rows] == ["100", *["93"] * 6, "", ""]
     assert validate.canvas(sheet) == []
     assert len(filled.scores) == 6
-    assert [text.partition(" (")[2].split(":")[0] for text in filled.without] == [
+    assert [text.partition(" (")[2].split(":")[0] for text in filled.without_score] == [
         "submission/gpt.py",
         "no submission)",
     ]
@@ -101,7 +101,7 @@ def test_points_that_the_platform_counts_otherwise_are_refused_or_scaled(graded:
 def test_the_plain_table_has_everyone_and_no_formula(graded: Course) -> None:
     sheet, _ = written(graded, "csv")
     rows = [dict(zip(sheet.header, row, strict=True)) for row in sheet.rows]
-    assert {row["name"] for row in rows} >= {defused(name) for name in HOSTILE}
+    assert {row["name"] for row in rows} >= {defuse(name) for name in HOSTILE}
     assert sorted(row["score"] for row in rows) == ["", "", *["93"] * 6]
     assert validate.plain(sheet) == []
     raw = (graded.source.parent / "out-csv.csv").read_text("utf-8-sig")
@@ -124,8 +124,8 @@ def test_with_hidden_names_the_plain_table_has_none(graded: Course) -> None:
     ],
 )
 def test_cells_that_a_spreadsheet_would_execute_are_defused(cell: str, safe: str) -> None:
-    assert defused(cell) == safe
-    assert defused(safe) == safe
+    assert defuse(cell) == safe
+    assert defuse(safe) == safe
 
 
 @pytest.mark.parametrize(

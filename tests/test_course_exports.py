@@ -13,8 +13,8 @@ import pytest
 from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput
 from autograder.course.intake import collect, downloads
-from autograder.course.intake.downloads import Handed
-from autograder.course.intake.identity import Person, listed, roster, spelled
+from autograder.course.intake.downloads import Attempt
+from autograder.course.intake.identity import Person, find_listed, name_key, roster
 from autograder.submission.read import read_submission
 from tests.conftest import ROOT
 from tests.course_kit import Course
@@ -52,11 +52,11 @@ def zipped(path: Path, files: dict[str, str | bytes]) -> Path:
     return path
 
 
-def names(handed: list[Handed]) -> list[list[str]]:
+def names(handed: list[Attempt]) -> list[list[str]]:
     return [[who.name for who in one.people] for one in handed]
 
 
-def taken(tmp_path: Path, *paths: Path, **options: object) -> dict[str, list[collect.Item]]:
+def taken(tmp_path: Path, *paths: Path, **options: object) -> dict[str, list[collect.CollectedAttempt]]:
     """Items by name."""
     people: list[str] = []
 
@@ -66,8 +66,8 @@ def taken(tmp_path: Path, *paths: Path, **options: object) -> dict[str, list[col
 
     store = tmp_path / "store"
     store.mkdir(exist_ok=True)
-    found: dict[str, list[collect.Item]] = {}
-    for item in collect.take(paths, store, known, ASSIGNMENT, **options):  # type: ignore[arg-type]
+    found: dict[str, list[collect.CollectedAttempt]] = {}
+    for item in collect.collect_attempts(paths, store, known, ASSIGNMENT, **options):  # type: ignore[arg-type]
         found.setdefault(people[item.student], []).append(item)
     return found
 
@@ -215,7 +215,7 @@ def test_what_is_kept_is_what_counts_and_has_the_hash_of_a_single_grading(tmp_pa
     (root / "photo.jpg").write_bytes(b"\xff" * 100)
     (item,) = taken(tmp_path, tmp_path / "in")["ada"]
     assert item.sha256 == read_submission(root, ASSIGNMENT).sha256
-    kept = read_submission(collect.stored(tmp_path / "store", item.sha256), ASSIGNMENT)
+    kept = read_submission(collect.source_path(tmp_path / "store", item.sha256), ASSIGNMENT)
     assert kept.sha256 == item.sha256
     assert set(kept.handed_in) == {"gpt.py", "helper.py"}
 
@@ -245,8 +245,8 @@ def test_rosters_of_platforms_are_read_and_rows_about_no_one_are_not_people(tmp_
     (tmp_path / "odd.csv").write_text("colour\nred\n")
     with pytest.raises(BadInput, match="no column for a name"):
         roster(tmp_path / "odd.csv")
-    assert listed(["", ""], ["Name", "Email"]) is None
-    assert spelled("Öztürk, Ayşe") == spelled("ayse ozturk")
+    assert find_listed(["", ""], ["Name", "Email"]) is None
+    assert name_key("Öztürk, Ayşe") == name_key("ayse ozturk")
 
 
 def test_students_are_recognised_across_exports_and_namesakes_are_not_mixed_up(course: Course) -> None:
@@ -284,6 +284,6 @@ def test_a_notebook_is_taken_from_any_export_whatever_its_outputs_weigh(tmp_path
     save(tmp_path / "submitted" / "bob" / "step-05" / "step-05.ipynb", work)
     items = taken(tmp_path, tmp_path / "submitted")
     assert items["ada"][0].sha256 == items["bob"][0].sha256 != ""
-    stored = collect.stored(tmp_path / "store", items["ada"][0].sha256)
+    stored = collect.source_path(tmp_path / "store", items["ada"][0].sha256)
     assert read_submission(stored, ASSIGNMENT).handed_in == ("notebook.ipynb",)
     assert read_submission(stored, ASSIGNMENT).sha256 == items["ada"][0].sha256

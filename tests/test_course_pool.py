@@ -21,8 +21,8 @@ from autograder.core.errors import BadInput, Refused
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake import collect
 from autograder.course.runs import dask_pool, local_pool
-from autograder.course.runs.local_pool import Conditions, Graded, LocalPool, local
-from autograder.course.runs.run import Key, finish, missing, planned, work
+from autograder.course.runs.local_pool import GradeResult, LocalPool, RunConfig, open_local_pool
+from autograder.course.runs.run import ReportKey, find_missing, finish_run, grade_all, plan_run
 from autograder.grading import rubric
 from autograder.grading.report import Report
 from autograder.grading.rubric import Rubric
@@ -46,27 +46,31 @@ def paper(monkeypatch: pytest.MonkeyPatch) -> Rubric:
     return rubric.load(ASSIGNMENT)
 
 
-def plan_run(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook, Key, Any, list[str]]:
+def planned_run(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook, ReportKey, Any, list[str]]:
     """A gradebook with an open run over some of the bank, and what is to be graded."""
     source = folder / "in"
     for n, path in enumerate(sorted(bank_file.paths("variants", "mistakes"))[:number]):
         (source / f"s{n}").mkdir(parents=True)
         bank_file.load(path).write(source / f"s{n}")
     book = Gradebook(folder / "out", create=True)
-    key = Key.of(Conditions(ASSIGNMENT, rows, PUBLIC_SECRET))
+    key = ReportKey.of(RunConfig(ASSIGNMENT, rows, PUBLIC_SECRET))
     with book.all_or_nothing():
-        run = planned(
-            book, key, collect.take([source], folder / "out" / "submissions", book.students, ASSIGNMENT), "in", ""
+        run = plan_run(
+            book,
+            key,
+            collect.collect_attempts([source], folder / "out" / "submissions", book.students, ASSIGNMENT),
+            "in",
+            "",
         )
-    return book, key, run, missing(book, key, run)
+    return book, key, run, find_missing(book, key, run)
 
 
 def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
     tmp_path: Path, paper: Rubric, grade: Callable[..., Report]
 ) -> None:
-    book, key, run, todo = plan_run(tmp_path, paper)
+    book, key, run, todo = planned_run(tmp_path, paper)
     renewed = []
-    with local(Conditions(ASSIGNMENT, paper, PUBLIC_SECRET), 2) as graders:
+    with open_local_pool(RunConfig(ASSIGNMENT, paper, PUBLIC_SECRET), 2) as graders:
         processes = list(graders._executor._processes)
         real = LocalPool.renew
         graders.renew = lambda: (renewed.append(1), real(graders))  # type: ignore[method-assign,assignment,return-value]
@@ -76,11 +80,11 @@ def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
             os.kill(processes[0], signal.SIGKILL)
 
         threading.Thread(target=kill).start()
-        work(book, key, run, graders, todo, lambda _: None)
+        grade_all(book, key, run, graders, todo, lambda _: None)
     assert renewed
-    finish(book, run, False)
+    finish_run(book, run, False)
     single = {
-        sha: grade(collect.stored(tmp_path / "out" / "submissions", sha)).model_dump(include={"checks", "score"})
+        sha: grade(collect.source_path(tmp_path / "out" / "submissions", sha)).model_dump(include={"checks", "score"})
         for sha in todo[:1]
     }
     for sha, expected in single.items():
@@ -125,8 +129,8 @@ def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> N
     folder = bank_file.load(bank_file.paths("variants")[0]).write(tmp_path)
     found = read_submission(folder, ASSIGNMENT)
     (answer,) = dask_pool.run_chunk(
-        [(found.sha256, collect.archived(found))],
-        Conditions(ASSIGNMENT, rubric.load(ASSIGNMENT), PUBLIC_SECRET),
+        [(found.sha256, collect.archive_sources(found))],
+        RunConfig(ASSIGNMENT, rubric.load(ASSIGNMENT), PUBLIC_SECRET),
     )
     assert answer.sha256 == found.sha256
     report = Report.model_validate_json(answer.document)
@@ -137,14 +141,14 @@ def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> N
 def test_where_student_code_is_not_kept_in_a_course_is_graded_only_if_that_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(selftest, "leaks", lambda *_: ("open connections",))
-    conditions = Conditions(ASSIGNMENT, rubric.load(ASSIGNMENT), PUBLIC_SECRET)
+    monkeypatch.setattr(selftest, "find_escapes", lambda *_: ("open connections",))
+    conditions = RunConfig(ASSIGNMENT, rubric.load(ASSIGNMENT), PUBLIC_SECRET)
     with pytest.raises(Refused, match="open connections"):
         local_pool.opened(conditions)
     zygote, accepted = local_pool.opened(replace(conditions, accept=True))
     with zygote:
         folder = bank_file.load(bank_file.paths("broken")[0]).write(tmp_path)
-        found = local_pool.graded(folder, "0" * 64, zygote, accepted, conditions)
+        found = local_pool.grade_one(folder, "0" * 64, zygote, accepted, conditions)
     assert Report.model_validate_json(found.document).provenance.accepted == ("open connections",)
 
 
@@ -185,28 +189,28 @@ def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = rubric.load(ASSIGNMENT)
-    book, key, run, todo = plan_run(tmp_path, rows, 6)
+    book, key, run, todo = planned_run(tmp_path, rows, 6)
     chunks = []
 
-    def task(sources: list[tuple[str, bytes]], rubric_text: str, secret: bytes, accept: bool) -> list[Graded]:
+    def task(sources: list[tuple[str, bytes]], rubric_text: str, secret: bytes, accept: bool) -> list[GradeResult]:
         assert not accept
         assert Rubric.model_validate_json(rubric_text) == rows
         assert secret == PUBLIC_SECRET
         chunks.append(len(sources))
         assert all(data.startswith(b"PK") for _, data in sources)
-        return [Graded(sha, course_kit.report(sha, "", key).to_json()) for sha, _ in sources]
+        return [GradeResult(sha, course_kit.report(sha, "", key).to_json()) for sha, _ in sources]
 
     monkeypatch.setattr(dask_pool, "run_chunk", task)
-    work(
+    grade_all(
         book,
         key,
         run,
-        dask_pool.DaskPool(Conditions(ASSIGNMENT, rows, PUBLIC_SECRET), Cluster({})),
+        dask_pool.DaskPool(RunConfig(ASSIGNMENT, rows, PUBLIC_SECRET), Cluster({})),
         todo,
         lambda _: None,
     )
     assert sorted(chunks) == [2, 4]
-    assert missing(book, key, run) == []
+    assert find_missing(book, key, run) == []
     book.db.close()
 
 

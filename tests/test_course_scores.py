@@ -102,7 +102,7 @@ def test_written_answers_stand_beside_the_score(course: Course) -> None:
     override(course, "ada", "written.1", 4)
     override(course, "ada", "written.2", 3.5)
     with course.book() as book:
-        standing = commands.standing(book, book.named("ada"))
+        standing = commands.student_result(book, book.named("ada"))
     assert (standing.score, standing.written) == (92.0, 7.5)
 
 
@@ -136,7 +136,7 @@ def test_a_changed_rubric_is_applied_to_stored_verdicts_and_compare_says_so(cour
     course.regrade()
     new = worth("attention.formula", 16)
     with course.book() as book:
-        commands.settle(book, rescore(book, new, "formula counts more"), allow_lower=False)
+        commands.publish_run(book, rescore(book, new, "formula counts more"), allow_lower=False)
     assert course.scores() == {"ada": 102.0, "bob": 94.0}
     said = compared(course)
     assert "attention.formula: passed 6/6 -> passed 16/16  [rubric]" in said
@@ -152,7 +152,7 @@ def test_points_set_by_hand_are_never_more_than_a_check_has(course: Course) -> N
     course.regrade()
     override(course, "ada", "attention.formula", 6)
     with course.book() as book:
-        commands.settle(book, rescore(book, worth("attention.formula", 4), ""), allow_lower=False)
+        commands.publish_run(book, rescore(book, worth("attention.formula", 4), ""), allow_lower=False)
     assert "attention.formula: partial 3/6 -> passed 4/4  [override]" in compared(course)
 
 
@@ -195,7 +195,7 @@ def test_with_anonymous_no_name_is_in_anything_that_is_read(course: Course) -> N
     course.regrade()
     said = course.said() + compared(course)
     with course.book() as book:
-        commands.tell("x", [commands.standing(book, book.named("bobross")).shown(book.anonymous)])
+        commands.print_names("x", [commands.student_result(book, book.named("bobross")).shown(book.anonymous)])
     pages = [course.out / "index.html", *(course.out / "reports").iterdir(), *(course.out / "results").iterdir()]
     for text in (said, course.said(), *(page.read_text() + page.name for page in pages)):
         assert "adalovelace" not in text.replace(str(course.out.parent), "")
@@ -204,15 +204,15 @@ def test_with_anonymous_no_name_is_in_anything_that_is_read(course: Course) -> N
 
 
 def test_forget_deletes_a_student_and_what_only_they_handed_in(course: Course) -> None:
-    from autograder.course.gradebook.delete_student import forget
+    from autograder.course.gradebook.delete_student import delete_student
 
     course.hand_in(adalovelace="# own", bob="# shared", eve="# shared")
     course.regrade()
     override(course, "adalovelace", "mlp.width", 0, "adalovelace said so")
     with course.book() as book:
-        assert forget(book, book.named("adalovelace")) == 0
-        assert forget(book, book.named("bob")) == 1
-        commands.pages(book)
+        assert delete_student(book, book.named("adalovelace")) == 0
+        assert delete_student(book, book.named("bob")) == 1
+        commands.write_pages(book)
         with pytest.raises(BadInput, match="no such student"):
             book.named("adalovelace")
     assert course.scores() == {"eve": 100.0}

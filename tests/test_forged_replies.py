@@ -12,7 +12,7 @@ import pytest
 
 from autograder.grading.report import Report
 from autograder.sandbox.remote import wire
-from autograder.sandbox.remote.errors import Crashed, OutOfTime, StudentError
+from autograder.sandbox.remote.errors import Crashed, StudentError, TimeLimitReached
 from tests import claims
 from tests.conftest import ROOT, Hand, Limit, run
 from tests.reports import harmful
@@ -115,7 +115,7 @@ def run():
     assert student.defines("run")
     limit(call_cpu=0.3, wall_factor=2.0)
     started = time.monotonic()
-    with pytest.raises(OutOfTime, match=r"after 0\.6 s of waiting"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.6 s of waiting"):
         run(student)
     assert time.monotonic() - started < 5
 

@@ -186,7 +186,7 @@ def test_the_causes_of_a_difference_are_those_the_grader_names() -> None:
     """Each row of the table of differences is one that the grader's own arithmetic has, and says the same."""
     text = (ROOT / "student" / "README.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| ([-+][\d,]+) \| (.+) \|$", text, re.MULTILINE))
-    right = parameter_count.Counted(COURSE, parameter_count.expected(COURSE), 0, {})
+    right = parameter_count.ParameterCounts(COURSE, parameter_count.expected_counts(COURSE), 0, {})
     known = {(cause.name, cause.part): cause.delta(right) for cause in parameter_count.CAUSES}
     # A mistake in several parts makes the sum of what it leaves in each.
     sums = {sum(delta for (name, _), delta in known.items() if name == cause.name) for cause in parameter_count.CAUSES}

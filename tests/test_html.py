@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from autograder.course.runs.run import Key
+from autograder.course.runs.run import ReportKey
 from autograder.grading.report import NOT_FINITE, Report
 from autograder.render import html, markdown, pictures
 from tests import course_kit
 from tests.test_cli import command
 
-KEY = Key("1+a", "r", "s")
+KEY = ReportKey("1+a", "r", "s")
 TEXT = "lose attention.formula half mlp.alone lose bonus.qk_ov"
 EVIDENCE: dict[str, Any] = {
     "causality.full_model": {"influence": [[1.0, 0.5], [0.2, 0.9]]},
@@ -108,8 +108,8 @@ def test_a_reason_is_given_once_and_points_set_by_hand_say_why() -> None:
         }
     )
     for page in (
-        html.render(twice, by_hand={"block.identity": "seen on paper"}),
-        markdown.render(twice, by_hand={"block.identity": "seen on paper"}),
+        html.render(twice, overrides={"block.identity": "seen on paper"}),
+        markdown.render(twice, overrides={"block.identity": "seen on paper"}),
     ):
         assert page.count("the same") == 1 + page.count("For the same")
         assert "Same cause as" in page
@@ -123,14 +123,14 @@ def test_a_report_that_is_no_grade_says_so() -> None:
 
 
 def test_one_infinite_value_does_not_blank_the_others() -> None:
-    assert pictures.heat([[float("inf"), 0.0], [0.5, 1.0]], "x").count("<path") > 1
+    assert pictures.heatmap([[float("inf"), 0.0], [0.5, 1.0]], "x").count("<path") > 1
 
 
 @pytest.mark.parametrize(
     "matrix", [[[float("inf"), 0.0], [1.0, 1.0]], [[0.0]], [[0.0, 0.0], [0.0, 0.0]], [[None, 1.0], [None, None]]]
 )
 def test_pictures_bear_any_figures(matrix: list[list[float | None]]) -> None:
-    assert "nan" not in pictures.heat(matrix, "x", leaks=True)
+    assert "nan" not in pictures.heatmap(matrix, "x", leaks=True)
     assert "nan" not in pictures.curve([value for row in matrix for value in row], "x", "y", "z")
 
 

@@ -19,7 +19,7 @@ from autograder.grading import rubric, suite
 from autograder.grading.report import Report, Verdict
 from autograder.grading.rubric import Criterion
 from autograder.grading.secret import identify
-from autograder.lms import Place, package, run
+from autograder.lms import Paths, package, run
 from autograder.sandbox.remote.client import Zygote
 from autograder.submission.read import read_submission
 from tests import bank_file, test_terminal
@@ -65,8 +65,8 @@ REPORTS: dict[str, Report] = {
 }
 
 
-def place_of(name: str, root: Path) -> Place:
-    place = lms.get(name).place(root)
+def place_of(name: str, root: Path) -> Paths:
+    place = lms.get(name).paths(root)
     place.submission.mkdir(parents=True, exist_ok=True)
     if place.secret is not None:
         place.secret.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ def test_each_platform_has_a_validator_and_all_that_a_platform_offers() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("which", REPORTS)
 def test_a_report_becomes_a_valid_file(name: str, which: str, tmp_path: Path) -> None:
-    text = lms.get(name).graded(REPORTS[which], place_of(name, tmp_path))
+    text = lms.get(name).render_report(REPORTS[which], place_of(name, tmp_path))
     assert validator(name).problems(text) == []
 
 
@@ -110,13 +110,13 @@ def test_the_report_of_a_broken_submission_becomes_a_valid_file(
     # A run of one criterion is never exported; its verdicts are those of the whole run.
     report = report.model_copy(update={"checks": report.of(criterion)})
     for name in NAMES:
-        text = lms.get(name).graded(report, place_of(name, tmp_path / name))
+        text = lms.get(name).render_report(report, place_of(name, tmp_path / name))
         assert validator(name).problems(text) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_that_came_from_a_submission_can_be_more_than_text(name: str, tmp_path: Path) -> None:
-    text = lms.get(name).graded(REPORTS["hostile"], place_of(name, tmp_path))
+    text = lms.get(name).render_report(REPORTS["hostile"], place_of(name, tmp_path))
     assert len(text) < 40_000
     assert "A" * 2001 not in text
     for forbidden in ("\x1b", "\\u001b", "\x00", "\\u0000", "\u202e", "\\u202e", "\ufffe", "\\ufffe", "\\u2028"):
@@ -129,7 +129,7 @@ def test_nothing_that_came_from_a_submission_can_be_more_than_text(name: str, tm
 
 
 def test_gradescope_shows_that_a_hidden_check_is_there_and_no_value_of_it(tmp_path: Path) -> None:
-    data = json.loads(lms.get("gradescope").graded(HIDING, place_of("gradescope", tmp_path)))
+    data = json.loads(lms.get("gradescope").render_report(HIDING, place_of("gradescope", tmp_path)))
     shown = [test for test in data["tests"] if test.get("visibility", data["visibility"]) == "visible"]
     assert [test["number"] for test in shown] == ["1.1", "1.2", "1.3", "1.4"]  # each check is there
     assert [("score" in test, "status" in test) for test in shown] == [(True, True)] + [(False, False)] * 3
@@ -141,7 +141,7 @@ def test_gradescope_shows_that_a_hidden_check_is_there_and_no_value_of_it(tmp_pa
 
 
 def test_the_others_show_that_a_hidden_check_is_there_and_no_value_of_it(tmp_path: Path) -> None:
-    text = lms.get("prairielearn").graded(HIDING, place_of("prairielearn", tmp_path))
+    text = lms.get("prairielearn").render_report(HIDING, place_of("prairielearn", tmp_path))
     first, *rest = json.loads(text)["tests"]
     assert (first["points"], first["max_points"]) == (2, 2)
     assert len(rest) == 3
@@ -149,7 +149,7 @@ def test_the_others_show_that_a_hidden_check_is_there_and_no_value_of_it(tmp_pat
         (0, 0, "This check counts; its result is not shown.")
     }
     assert json.loads(text)["score"] == 5 / 8
-    xml = lms.get("junit").graded(HIDING, place_of("junit", tmp_path))
+    xml = lms.get("junit").render_report(HIDING, place_of("junit", tmp_path))
     assert [child.tag for case in ET.fromstring(xml).iter("testcase") for child in case] == ["properties"] + [
         "skipped"
     ] * 3
@@ -203,7 +203,7 @@ def test_what_cannot_be_graded_is_told_to_the_student(
         assert json.loads(text)["score"] == 0
 
 
-def no_grade(name: str, place: Place, status: int) -> None:
+def no_grade(name: str, place: Paths, status: int) -> None:
     """The platform is told that there is no grade, in its own way; nothing looks like a zero."""
     if name == "gradescope":
         assert (status, place.result.exists()) == (3, False)
@@ -320,7 +320,7 @@ METADATA = {
 def test_lateness_and_attempts_come_from_gradescope_s_record_alone(tmp_path: Path) -> None:
     place = place_of("gradescope", tmp_path)
     (tmp_path / "submission_metadata.json").write_text(json.dumps(METADATA))
-    for text in (lms.get("gradescope").graded(HIDING, place), lms.get("gradescope").refused("x", place)):
+    for text in (lms.get("gradescope").render_report(HIDING, place), lms.get("gradescope").render_refusal("x", place)):
         facts = json.loads(text)["extra_data"]
         assert (facts["submission"], facts["attempt"], facts["seconds_late"]) == (123456, 2, 1800)
 
@@ -328,6 +328,6 @@ def test_lateness_and_attempts_come_from_gradescope_s_record_alone(tmp_path: Pat
 @pytest.mark.parametrize("bad", ["", "{", "[]", "{}", '{"id": 1, "created_at": 5}', '{"id": 1, "created_at": "soon"}'])
 def test_a_record_that_is_not_as_gradescope_writes_it_changes_nothing(bad: str, tmp_path: Path) -> None:
     place = place_of("gradescope", tmp_path)
-    without = lms.get("gradescope").graded(HIDING, place)
+    without = lms.get("gradescope").render_report(HIDING, place)
     (tmp_path / "submission_metadata.json").write_text(bad)
-    assert lms.get("gradescope").graded(HIDING, place) == without
+    assert lms.get("gradescope").render_report(HIDING, place) == without

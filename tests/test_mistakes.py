@@ -47,20 +47,20 @@ PAIRS = [
 ]
 
 
-def question(component: str, how: model.How) -> diagnose.Question:
+def question(component: str, how: model.How) -> diagnose.Query:
     """What a class with these mistakes would be asked about: random weights, and what it then computes."""
     torch.manual_seed(1)
     tensors = [torch.randn(shape, dtype=torch.float64) / (8 if len(shape) > 1 else 2) for _, shape in SHAPES[component]]
     flat = torch.cat([*(t.reshape(-1) for t in tensors), torch.tensor([0.0, 1.0])])
     probes = {name: torch.randn(D, D, dtype=torch.float64) / math.sqrt(D) for name in ("attention", "mlp", "block")}
-    asked = diagnose.Question(SHAPES[component], flat, [], SIZES[component], probes, 1e-9)
+    asked = diagnose.Query(SHAPES[component], flat, [], SIZES[component], probes, 1e-9)
     for shape in ((B, T), (1, 1)) if component == "attention" else ((B, T), (1, T_MAX - 1)):
         x = torch.randint(V, shape) if component == "model" else torch.randn(*shape, D, dtype=torch.float64)
         asked.cases.append((x, computed(component, asked, how, x)))
     return asked
 
 
-def computed(component: str, asked: diagnose.Question, how: model.How, x: Tensor) -> Tensor:
+def computed(component: str, asked: diagnose.Query, how: model.How, x: Tensor) -> Tensor:
     """The oracle's own answer under the reading that the shapes above are meant to have."""
     right = next(iter(diagnose._COMPONENTS[kind(component)][1](asked)))
     return right.func(x, **{**right.keywords, "how": how})  # type: ignore[attr-defined,no-any-return]

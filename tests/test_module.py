@@ -84,8 +84,8 @@ def test_stand_ins_are_in_force_until_release_and_leave_no_trace(hand_in: Hand) 
     names = ("Inherits", "Own", "Unbuildable", "Missing")
     probes = {name: 7 * np.eye(2) for name in names}
     for _ in range(2):
-        student.stand_in(probes, ["Unbuildable", "Missing"])
-        student.stand_in(probes, ["Unbuildable", "Missing"])  # on top of the first ones
+        student.use_stubs(probes, ["Unbuildable", "Missing"])
+        student.use_stubs(probes, ["Unbuildable", "Missing"])  # on top of the first ones
         assert [student.build(name, {"d": 2})(x)[0, 0] for name in names[:3]] == [7, 7, 7]
         student.release()
         assert [student.build(name, {"d": 2})(x)[0, 0] for name in names[:2]] == [3, 3]
@@ -104,7 +104,7 @@ def test_what_is_shared_is_built_once_and_outlives_release_but_not_stand_ins(han
     assert kept.pull()["scale"].sum() == 2
     with pytest.raises(Raised, match="KeyError"):
         other.pull()
-    student.stand_in({"Own": np.eye(2)})
+    student.use_stubs({"Own": np.eye(2)})
     student.release()
     assert student.shared("Own", {"d": 2}) is not kept
     student.close()
@@ -113,9 +113,9 @@ def test_what_is_shared_is_built_once_and_outlives_release_but_not_stand_ins(han
 
 def test_the_witness_is_a_second_process_that_stays(hand_in: Hand, zygote: Zygote) -> None:
     student, before = hand_in(PARTS), living(zygote.pid)
-    assert [run(student), run(student), run(student.witness), run(student)] == [1, 2, 1, 3]
+    assert [run(student), run(student), run(student.replica), run(student)] == [1, 2, 1, 3]
     student.release()
-    assert run(student.witness) == 2
+    assert run(student.replica) == 2
     assert len(living(zygote.pid) - before) == 2
     student.close()
     assert living(zygote.pid) == before

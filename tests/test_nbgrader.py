@@ -26,7 +26,7 @@ pytest.importorskip("jupytext")
 
 from autograder.nbgrader import autograde
 from autograder.nbgrader.course import make
-from autograder.nbgrader.gradebook import NAME, BadInput, agree, enter, opened
+from autograder.nbgrader.gradebook import NAME, BadInput, enter_scores, opened, require_same_points
 
 ROWS = rubric.load(ASSIGNMENT)
 WRITTEN = 24  # points of the written answers, which are marked by hand
@@ -273,7 +273,7 @@ def test_scores_after_a_regrade_go_into_the_gradebook_and_manual_ones_stay(
         gradebook.find_grade("check-mlp", *place).manual_score = 6.0
     with opened(f"sqlite:///{target}") as gradebook:
         points = {row.id: float(row.points) for row in ROWS.criteria if not row.bonus} | {"mlp": 1.0}
-        enter(gradebook, "relu", 97.0, points)
+        enter_scores(gradebook, "relu", 97.0, points)
     with opened(f"sqlite:///{target}") as gradebook:
         mlp = gradebook.find_grade("check-mlp", *place)
         assert (mlp.auto_score, mlp.manual_score, mlp.score, mlp.needs_manual_grade) == (1.0, 6.0, 6.0, True)
@@ -325,8 +325,8 @@ def test_no_option_lets_saved_outputs_be_the_score() -> None:
 
 def test_points_that_are_not_the_rubrics_are_refused(graded: NbgraderCourse) -> None:
     with pytest.raises(BadInput, match="check-mlp: 3 points in nbgrader, 7 in the rubric"):
-        agree({"mlp": 3}, {"mlp": 7})
-    agree({"bonus": 0}, {})
+        require_same_points({"mlp": 3}, {"mlp": 7})
+    require_same_points({"bonus": 0}, {})
 
 
 LINKS = {

@@ -104,8 +104,8 @@ def test_messages_name_the_cell_and_the_line_in_it(grade: Grade, tmp_path: Path)
 
 def kept(*texts: str, wanted: tuple[str, ...] = ("GPT",)) -> list[str]:
     """The first lines of what is executed of these cells."""
-    found, _ = notebook_slice.statements(texts)
-    return [texts[s.cell - 1].split("\n")[s.line - 1] for s in notebook_slice.needed(found, wanted)]
+    found, _ = notebook_slice.parse_statements(texts)
+    return [texts[s.cell - 1].split("\n")[s.line - 1] for s in notebook_slice.select_needed(found, wanted)]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_what_the_wanted_names_use_is_kept(texts: list[str], expected: list[str]
 def test_what_only_a_notebook_understands_is_taken_out_and_lines_stay_where_they_are(
     text: str, expected: str, commands: list[int]
 ) -> None:
-    assert notebook_slice.python(text) == (expected, commands)
+    assert notebook_slice.without_commands(text) == (expected, commands)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------

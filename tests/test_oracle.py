@@ -18,7 +18,7 @@ from torch import Tensor
 from autograder.assignment import ASSIGNMENT
 from autograder.assignment.oracle import diagnose, parameter_count
 from autograder.assignment.oracle import model as oracle
-from autograder.assignment.oracle.client import Comparison, Oracle
+from autograder.assignment.oracle.client import Findings, Oracle
 from autograder.assignment.sizes import SIZES, Dims
 from autograder.sandbox.remote import oracle as oracle_process
 from autograder.sandbox.remote.client import SandboxError, Zygote
@@ -166,7 +166,7 @@ def test_what_cannot_be_compared_fits_nothing_and_the_next_class_is_judged(
     d, rng = 24, np.random.default_rng(1)
     x = rng.standard_normal((2, 5, d))
     tensors = {f"m{n}": np.zeros((d, d)) for n in range(square)}
-    assert asked.identify("attention", tensors, [(x, x)] * 8, {"d": d, "H": 3, "T_max": 9}, {}, 1e-9) == Comparison(())
+    assert asked.identify("attention", tensors, [(x, x)] * 8, {"d": d, "H": 3, "T_max": 9}, {}, 1e-9) == Findings(())
     asked.client.cpu = SUBMISSION_CPU  # all of it is used up
     up, down = rng.standard_normal((2, d, 4 * d))
     y = (torch.nn.functional.gelu(torch.from_numpy(x @ up)) @ torch.from_numpy(down.T)).numpy()
@@ -190,7 +190,7 @@ def test_what_rounding_explains_is_not_searched_for_among_two_mistakes(eps: floa
     x = torch.randn(2, 7, d, dtype=torch.float64)
     between = x + (gain[0] * norm(x) + bias[0]) @ probe
     y = between + (gain[1] * norm(between) + bias[1]) @ probe
-    question = diagnose.Question(
+    question = diagnose.Query(
         shapes=[(name, (d,)) for name in w],
         flat=torch.cat([*w.values(), torch.tensor([0.0, 1.0], dtype=torch.float64)]),
         cases=[(x, y)],
@@ -234,7 +234,7 @@ COUNTED = (SIZES.course, *SIZES.others)
 
 def counted(
     dims: Dims, off: dict[str, int], tensors: dict[str, list[tuple[str, tuple[int, ...]]]]
-) -> parameter_count.Counted:
+) -> parameter_count.ParameterCounts:
     """The right counts but for ``off``, and the right tensors but for ``tensors``."""
     d, V, T_max = dims.d, dims.V, dims.T_max
     right: dict[str, list[tuple[str, tuple[int, ...]]]] = {
@@ -243,8 +243,8 @@ def counted(
         "block_norms": [(f"ln{i}.{part}", (d,)) for i in (1, 2) for part in ("weight", "bias")],
         parameter_count.OUTSIDE: [("tok", (V, d)), ("pos", (T_max, d)), ("ln_f.weight", (d,)), ("head", (V, d))],
     }
-    parts = {part: number + off.get(part, 0) for part, number in parameter_count.expected(dims).items()}
-    return parameter_count.Counted(dims, parts, 12 * d * d + 10 * d, right | tensors)
+    parts = {part: number + off.get(part, 0) for part, number in parameter_count.expected_counts(dims).items()}
+    return parameter_count.ParameterCounts(dims, parts, 12 * d * d + 10 * d, right | tensors)
 
 
 @pytest.mark.parametrize("cause", parameter_count.CAUSES, ids=lambda cause: cause.name)
@@ -253,14 +253,14 @@ def test_a_cause_is_found_in_its_part_by_its_own_difference(cause: parameter_cou
     if not any(cause.delta(c) for c in counts):
         return  # what it is off by depends on the tensors alone
     off = [counted(c.dims, {cause.part: cause.delta(c)}, {}) for c in counts]
-    found = parameter_count.explain(off)
+    found = parameter_count.find_causes(off)
     assert set(found) == {cause.part}
     assert (cause.name in found[cause.part]) == all(map(cause.shown, off))
 
 
 def test_what_collides_is_told_apart_by_the_tensors() -> None:
     def norms(*names: str) -> list[str]:
-        return parameter_count.explain(
+        return parameter_count.find_causes(
             [
                 counted(n, {"block_norms": -2 * n.d * n.L}, {"block_norms": [(name, (n.d,)) for name in names]})
                 for n in COUNTED
@@ -272,7 +272,7 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
     assert norms("ln1.bias", "ln2.bias") == ["norm_gain_missing"]
 
     def heads(count: int) -> list[str]:
-        return parameter_count.explain(
+        return parameter_count.find_causes(
             [
                 counted(
                     n,
@@ -289,7 +289,7 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
 
 def test_causes_in_two_parts_are_found_apart() -> None:
     off = [counted(n, {"attention": -n.d * n.L, "mlp": -n.d * n.L}, {}) for n in COUNTED]
-    assert parameter_count.explain(off) == {
+    assert parameter_count.find_causes(off) == {
         "attention": ["attention_proj_bias_missing"],
         "mlp": ["mlp_down_bias_missing"],
     }
@@ -297,11 +297,11 @@ def test_causes_in_two_parts_are_found_apart() -> None:
 
 def test_a_difference_of_no_known_cause_is_not_explained() -> None:
     for delta in (1, -1, 7, 1000):
-        assert parameter_count.explain([counted(n, {"mlp": delta}, {}) for n in COUNTED]) == {"mlp": []}
+        assert parameter_count.find_causes([counted(n, {"mlp": delta}, {}) for n in COUNTED]) == {"mlp": []}
     # The right difference at one size and none at the others is another mistake.
     first, *others = COUNTED
     one = [counted(first, {parameter_count.OUTSIDE: first.V}, {}), *(counted(n, {}, {}) for n in others)]
-    assert parameter_count.explain(one) == {parameter_count.OUTSIDE: []}
+    assert parameter_count.find_causes(one) == {parameter_count.OUTSIDE: []}
 
 
 @pytest.mark.parametrize(
@@ -321,9 +321,9 @@ def test_a_difference_of_no_known_cause_is_not_explained() -> None:
     ],
 )
 def test_a_difference_is_written_in_the_handouts_letters(term: str, delta: Callable[[Dims], int]) -> None:
-    assert parameter_count.letters([(n, delta(n)) for n in COUNTED]) == term
+    assert parameter_count.as_formula([(n, delta(n)) for n in COUNTED]) == term
 
 
 def test_no_term_that_fits_at_one_size_is_taken_for_all() -> None:
     first, *others = COUNTED
-    assert not parameter_count.letters([(first, -first.d), *((n, 0) for n in others)])
+    assert not parameter_count.as_formula([(first, -first.d), *((n, 0) for n in others)])

@@ -122,7 +122,7 @@ CASES = {
 
 
 def failing(hand_in: Hand, text: str, given: np.ndarray = X) -> Raised:
-    """The exception that building and calling ``Part`` ends in."""
+    """The exception that building and calling ``ClassLayout`` ends in."""
     with pytest.raises(Raised) as error:
         hand_in(HEADER + text).build("Part", {})(given)
     return error.value

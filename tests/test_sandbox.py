@@ -19,14 +19,16 @@ from autograder.core.assignment import Contract
 from autograder.sandbox.isolation import scratch, syscalls
 from autograder.sandbox.remote import client, launch
 from autograder.sandbox.remote.client import SandboxError, Zygote
-from autograder.sandbox.remote.errors import Crashed, OutOfTime, Raised, StudentError, Unwritten
+from autograder.sandbox.remote.errors import Crashed, NotImplementedYet, Raised, StudentError, TimeLimitReached
 from autograder.sandbox.remote.launch import KEPT
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 from autograder.sandbox.remote.wire import Opaque
 from tests.conftest import ROOT, Hand, Limit, run
 from tests.processes import ends, living
 
-needs_schedstat = pytest.mark.skipif(client._held_up(os.getpid()) is None, reason="this kernel does not tell idle time")
+needs_schedstat = pytest.mark.skipif(
+    client._seconds_held_up(os.getpid()) is None, reason="this kernel does not tell idle time"
+)
 
 # --- values and exceptions --------------------------------------------------------------------------------------------
 
@@ -71,7 +73,7 @@ def test_a_stub_is_unwritten_under_the_name_of_its_definition(hand_in: Hand) -> 
         class GPT:
             def __init__(self, d): self.block = Block(d)
     """)
-    with pytest.raises(Unwritten) as error:
+    with pytest.raises(NotImplementedYet) as error:
         student.build("GPT", {"d": 3})
     assert error.value.name == "Block"
 
@@ -116,14 +118,14 @@ def test_an_endless_loop_runs_out_of_time_once_and_its_like_get_less(hand_in: Ha
     student = hand_in(SPIN)
     assert run(student, name="other") == 1
     limit(call_cpu=0.8, again_cpu=0.1)
-    with pytest.raises(OutOfTime, match=r"after 0\.8 s of computing"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.8 s of computing"):
         run(student, 1)
     used = student.cpu
     assert used >= 0.8
-    with pytest.raises(OutOfTime, match=r"after 0\.8 s of computing"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.8 s of computing"):
         run(student, 1)
     assert student.cpu < used + 0.4  # at most loading the file
-    with pytest.raises(OutOfTime, match=r"after 0\.1 s of computing"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.1 s of computing"):
         run(student, 2)
     assert run(student, name="other") == 1
 
@@ -133,9 +135,9 @@ def test_the_submission_as_a_whole_has_a_limit(hand_in: Hand, limit: Limit) -> N
     assert student.defines("run")
     limit(call_cpu=0.3, again_cpu=0.3, submission_cpu=0.5)
     for n in range(2):
-        with pytest.raises(OutOfTime, match="no result"):
+        with pytest.raises(TimeLimitReached, match="no result"):
             run(student, n)
-    with pytest.raises(OutOfTime, match="used up"):
+    with pytest.raises(TimeLimitReached, match="used up"):
         run(student, 2)
 
 
@@ -146,7 +148,7 @@ def test_waiting_for_ever_is_ended_by_the_wall_limit(hand_in: Hand, limit: Limit
     student = hand_in(f"import os, signal, threading, time\nlock = threading.Lock()\ndef run(): {code}")
     assert student.defines("run")
     limit(call_cpu=0.3, wall_factor=2.0)
-    with pytest.raises(OutOfTime, match=r"after 0\.6 s of waiting"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.6 s of waiting"):
         run(student)
 
 
@@ -156,9 +158,9 @@ def test_waiting_is_ended_early_and_once_more_at_once(hand_in: Hand, limit: Limi
     assert student.defines("run")
     limit(call_idle=0.6, again_idle=0.3)
     started = time.monotonic()
-    with pytest.raises(OutOfTime, match=r"after 0\.6 s of waiting"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.6 s of waiting"):
         run(student, 1)
-    with pytest.raises(OutOfTime, match=r"after 0\.3 s of waiting"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.3 s of waiting"):
         run(student, 2)
     assert time.monotonic() - started < 4
 
@@ -172,7 +174,7 @@ def test_short_waits_add_up(hand_in: Hand, limit: Limit) -> None:
         run(student, n)
     time.sleep(0.5)  # which is not a call
     run(student, 3)
-    with pytest.raises(OutOfTime, match=r"used up its 0\.7 s of waiting"):
+    with pytest.raises(TimeLimitReached, match=r"used up its 0\.7 s of waiting"):
         run(student, 4)
 
 
@@ -202,11 +204,11 @@ def test_waiting_for_a_busy_cpu_is_not_idle_time(hand_in: Hand, limit: Limit) ->
 def test_where_idle_time_is_unknown_the_wall_limit_ends_waiting(
     hand_in: Hand, limit: Limit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "_held_up", lambda pid: None)
+    monkeypatch.setattr(client, "_seconds_held_up", lambda pid: None)
     student = hand_in("import time\ndef run(): time.sleep(600)")
     assert student.defines("run")
     limit(call_idle=0.1, call_cpu=0.3, wall_factor=3.0)
-    with pytest.raises(OutOfTime, match=r"after 0\.9 s of waiting"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.9 s of waiting"):
         run(student)
 
 
@@ -234,7 +236,7 @@ def test_waiting_in_every_call_is_ended_by_the_wall_limit_of_the_whole(hand_in: 
     started = time.monotonic()
     ended = []
     for n in range(20):
-        with contextlib.suppress(OutOfTime):
+        with contextlib.suppress(TimeLimitReached):
             ended.append(run(student, n))
     assert len(ended) < 4
     assert time.monotonic() - started < 3
@@ -292,7 +294,7 @@ def test_an_endless_flood_of_output_does_not_put_off_the_limit(hand_in: Hand, li
     """)
     assert student.defines("run")
     limit(call_cpu=0.5)
-    with pytest.raises(OutOfTime):
+    with pytest.raises(TimeLimitReached):
         run(student)
     assert student.cpu < 10
 
@@ -342,7 +344,7 @@ def test_exactly_four_descriptors_are_open_inside(hand_in: Hand) -> None:
             return list(found.items()), os.fstat(0).st_rdev == os.stat("/dev/null").st_rdev
     """)
     run(student)
-    with student.fresh() as other:  # which inherits nothing of the first one's
+    with student.fresh_process() as other:  # which inherits nothing of the first one's
         descriptors, null_is_stdin = run(other)
     opened = dict(descriptors)
     assert sorted(opened)[:3] == [0, 1, 2]
@@ -466,7 +468,7 @@ def test_any_folder_is_removed_and_nothing_that_it_links_to(user: int) -> None:
 
 def test_a_dead_zygote_is_the_graders_fault_and_leaves_no_process() -> None:
     with Zygote() as zygote:
-        student = Student(zygote, {"gpt.py": PID.encode()}, Contract(main="gpt"))
+        student = StudentCode(zygote, {"gpt.py": PID.encode()}, Contract(main="gpt"))
         worker = run(student, name="pid")
         os.kill(zygote._process.pid, signal.SIGKILL)
         zygote._process.wait()
@@ -491,7 +493,7 @@ def test_a_fork_that_fails_costs_that_submission_alone(monkeypatch: pytest.Monke
     environment = launch._environment
     monkeypatch.setattr(launch, "_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
     with Zygote() as zygote:
-        student = Student(zygote, {"gpt.py": PID.encode()}, Contract(main="gpt"))
+        student = StudentCode(zygote, {"gpt.py": PID.encode()}, Contract(main="gpt"))
         zygote.ready()
         flag = zygote.folder / "no forks"
         flag.touch()
@@ -519,14 +521,14 @@ def test_a_fork_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_launched_ahead_goes_to_the_first_that_asks_for_all_layers_or_ends() -> None:
-    with launch.ahead():
+    with launch.launch_early():
         (waiting,) = launch._waiting
         with Zygote(without=["seccomp"]) as other:
             assert other.pid != waiting.process.pid
         with Zygote() as first, Zygote() as second:
             assert first.pid == waiting.process.pid != second.pid
             assert first.ready()["threads"] == 1
-    with launch.ahead():
+    with launch.launch_early():
         (waiting,) = launch._waiting
     assert waiting.process.poll() is not None
     assert not waiting.folder.exists()

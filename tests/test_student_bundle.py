@@ -16,12 +16,12 @@ import pytest
 from autograder import cli
 from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput
-from autograder.core.zips import zipped
+from autograder.core.zips import zip_entries
 from autograder.grading.report import Report, totals
 from autograder.lms import package
 from autograder.submission.read import read_submission
 from autograder.workbench import pack
-from autograder.workbench.history import last, remember, since
+from autograder.workbench.history import describe_change, load_last, save
 from tests.conftest import ROOT
 from tests.test_cli import command, one_line
 
@@ -67,7 +67,7 @@ def test_the_bundle_has_the_assignment_and_the_grader_and_nothing_that_students_
         text = (bundle / name).read_text("utf-8")
         assert "BEGIN SOLUTION" not in text, name
         assert "Marking:" not in text
-    assert zipped(package.student(ASSIGNMENT)) == zipped(package.student(ASSIGNMENT))
+    assert zip_entries(package.student(ASSIGNMENT)) == zip_entries(package.student(ASSIGNMENT))
 
 
 def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
@@ -143,10 +143,10 @@ def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
     path, folder = tmp_path / "work", tmp_path / "new" / "folder"
 
     def line(before: Report, after: Report) -> str:
-        remember(folder, path, before)
-        return since(last(folder, path), after)
+        save(folder, path, before)
+        return describe_change(load_last(folder, path), after)
 
-    assert since(last(folder, path), full) == ""
+    assert describe_change(load_last(folder, path), full) == ""
     plain = without(full, "bonus")
     lower = without(plain, "mlp", "causality.past")
     assert line(lower, lower) == "Same score as in the last run, with the same code."
@@ -159,23 +159,23 @@ def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
         "+2 since the last run (capped at 100): causality +2, bonus +6."
     )
     assert line(plain, full) == "+0 since the last run (capped at 100): bonus +6."
-    assert last(folder, tmp_path / "other") is None
+    assert load_last(folder, tmp_path / "other") is None
 
 
 def test_under_another_rubric_nothing_is_compared(full: Report, tmp_path: Path) -> None:
-    remember(tmp_path, tmp_path, full)
-    before = last(tmp_path, tmp_path)
+    save(tmp_path, tmp_path, full)
+    before = load_last(tmp_path, tmp_path)
     other = full.model_copy(update={"provenance": full.provenance.model_copy(update={"rubric": "other"})})
-    assert since(before, other) == ""
+    assert describe_change(before, other) == ""
 
 
 def test_a_broken_memory_or_none_that_can_be_written_costs_only_the_line(full: Report, tmp_path: Path) -> None:
-    remember(tmp_path, tmp_path, full)
+    save(tmp_path, tmp_path, full)
     (kept,) = tmp_path.glob("*.json")
     kept.write_text("{")
-    assert last(tmp_path, tmp_path) is None
+    assert load_last(tmp_path, tmp_path) is None
     (tmp_path / "file").write_text("")
-    remember(tmp_path / "file", tmp_path, full)
+    save(tmp_path / "file", tmp_path, full)
 
 
 def test_one_criterion_alone_is_compared_but_not_remembered(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_of_notebook_and_files_the_one_that_was_edited_is_handed_in(work: Path, 
     (work / "step-05.ipynb").write_text(json.dumps(notebook), "utf-8")
     made = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", None)
     assert "step-05.ipynb" in made.files
-    assert {"gpt.py", "paper.py"} <= set(made.left_out)
+    assert {"gpt.py", "paper.py"} <= set(made.skipped)
     assert read_submission(tmp_path / "out.zip", ASSIGNMENT).sha256 == read_submission(work, ASSIGNMENT).sha256
 
 
@@ -229,7 +229,7 @@ def test_code_that_changed_after_the_run_is_not_said_to_have_its_points(
             "remarks": ("gpt.py is not valid Python: line 49.",),
         }
     )
-    remember(tmp_path / "history", work, of_work)
+    save(tmp_path / "history", work, of_work)
     lines = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", tmp_path / "history").lines
     assert lines[-2:] == (
         "This code scored 100 of 100 points in the last run.",

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from autograder.grading import report as reports
-from autograder.grading.report import CriterionFacts, Report, Unwritten, Verdict
+from autograder.grading.report import CriterionFacts, NotImplementedEntry, Report, Verdict
 from autograder.render import terminal
 
 LONG = "The logits at position 21 moved by 0.31, though only later tokens were changed. " * 4
@@ -34,7 +34,9 @@ def check(number: int, status: str, message: str = "", **more: Any) -> Verdict:
     )
 
 
-def report(*checks: Verdict, unwritten: tuple[Unwritten, ...] = (), output: str = "", id: str = "ada") -> Report:
+def report(
+    *checks: Verdict, unwritten: tuple[NotImplementedEntry, ...] = (), output: str = "", id: str = "ada"
+) -> Report:
     score, max_score, bonus = reports.totals(checks, set(), 2 * len(checks))
     return Report(
         assignment="x",
@@ -54,9 +56,11 @@ def report(*checks: Verdict, unwritten: tuple[Unwritten, ...] = (), output: str 
     )
 
 
-def definitions(number: int) -> tuple[Unwritten, ...]:
+def definitions(number: int) -> tuple[NotImplementedEntry, ...]:
     return tuple(
-        Unwritten(name=f"Definition{n}", file="gpt.py", line=40 * n, task=f"task 5.{n}", what="what it does in words")
+        NotImplementedEntry(
+            name=f"Definition{n}", file="gpt.py", line=40 * n, task=f"task 5.{n}", what="what it does in words"
+        )
         for n in range(1, number + 1)
     )
 
@@ -79,7 +83,7 @@ EVERYTHING = report(
 
 def shown(report: Report, width: int = 80, **options: Any) -> str:
     file = io.StringIO()
-    terminal.show(report, Console(file=file, width=width, highlight=False, **options))
+    terminal.record(report, Console(file=file, width=width, highlight=False, **options))
     return file.getvalue()
 
 
@@ -121,7 +125,7 @@ def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_console_that_is_not_utf_8_gets_signs_it_can_print(encoding: str) -> None:
     raw = io.BytesIO()
     with io.TextIOWrapper(raw, encoding=encoding) as file:
-        terminal.show(EVERYTHING, Console(file=file, width=100))
+        terminal.record(EVERYTHING, Console(file=file, width=100))
         file.flush()
         text = raw.getvalue().decode(encoding)
     for _, ascii_sign, _ in terminal.MARKS.values():

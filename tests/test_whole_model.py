@@ -12,7 +12,7 @@ import torch
 from autograder.assignment import ASSIGNMENT
 from autograder.assignment.measure import whole_model
 from autograder.assignment.oracle import layout
-from autograder.assignment.oracle.client import Layout, Oracle, Part
+from autograder.assignment.oracle.client import ClassLayout, ModelLayout, Oracle
 from autograder.sandbox.remote.client import Zygote
 from autograder.sandbox.remote.oracle import OracleProcess
 from autograder.sandbox.remote.replies import Parameter
@@ -35,24 +35,25 @@ def test_a_layout_keeps_its_meaning_at_other_sizes(kind: str) -> None:
     small, large = {"d": 20, "H": 4}, {"d": 48, "H": 8}
     known, shapes = HEADS[kind](20, 4, 5), HEADS[kind](48, 8, 6)
     readings = [
-        list(itertools.islice(layout.readings("attention", *at), 6)) for at in ((known, small), (shapes, large))
+        list(itertools.islice(layout.candidate_layouts("attention", *at), 6))
+        for at in ((known, small), (shapes, large))
     ]
     for number, here in enumerate(readings[0]):
-        there = layout.same_reading("attention", known, small, number, shapes, large)
+        there = layout.same_layout("attention", known, small, number, shapes, large)
         assert there is not None
         again = next(i for i, other in enumerate(readings[1]) if same(there, other))
-        back = layout.same_reading("attention", shapes, large, again, known, small)
+        back = layout.same_layout("attention", shapes, large, again, known, small)
         assert back is not None
         assert same(back, here)
 
 
-def same(one: layout.Reading, other: layout.Reading) -> bool:
+def same(one: layout.Layout, other: layout.Layout) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[role], other[role]) for role in one)
 
 
 def test_no_layout_is_found_where_the_tensors_are_others() -> None:
     known, other = HEADS["separate"](20, 4, 5), HEADS["fused"](96, 8, 12)
-    assert layout.same_reading("attention", known, {"d": 20, "H": 4}, 0, other, {"d": 96, "H": 8}) is None
+    assert layout.same_layout("attention", known, {"d": 20, "H": 4}, 0, other, {"d": 96, "H": 8}) is None
 
 
 def test_a_part_is_found_wherever_all_of_its_tensors_are() -> None:
@@ -78,8 +79,10 @@ def test_the_oracle_composes_the_reference_from_its_layouts(
     parts = {
         "attention": part(ref.gpt.MultiHeadAttention(20, 4, 9), {"d": 20, "H": 4}),
         "mlp": part(ref.gpt.MLP(20), {"d": 20}),
-        "block": Part(tuple((f"{n}.{p}", (24,)) for n in ("ln1", "ln2") for p in ("weight", "bias")), {"d": 24}, 0, {}),
-        "model": Part(
+        "block": ClassLayout(
+            tuple((f"{n}.{p}", (24,)) for n in ("ln1", "ln2") for p in ("weight", "bias")), {"d": 24}, 0, {}
+        ),
+        "model": ClassLayout(
             tuple((name, value.shape) for name, value in weights.items() if "blocks" not in name), sizes, 0, {}
         ),
     }
@@ -89,7 +92,7 @@ def test_the_oracle_composes_the_reference_from_its_layouts(
         {kind: tuple(f"blocks.{i}.{inside[kind]}{name}" for name in local[kind]) for kind in local} for i in range(3)
     )
     own = tuple(name for name, _ in parts["model"].shapes)
-    composed = Oracle(OracleProcess(zygote, ASSIGNMENT)).compose(Layout(sizes, parts, local, named, own), weights)
+    composed = Oracle(OracleProcess(zygote, ASSIGNMENT)).compose(ModelLayout(sizes, parts, local, named, own), weights)
     assert composed is not None
     idx = torch.randint(0, 11, (2, 7))
     with torch.no_grad():
@@ -101,6 +104,6 @@ def test_the_oracle_composes_the_reference_from_its_layouts(
     assert composed.block_order([(idx.numpy(), logits + 1)], 1e-4) == ()
 
 
-def part(module: torch.nn.Module, sizes: dict[str, int]) -> Part:
+def part(module: torch.nn.Module, sizes: dict[str, int]) -> ClassLayout:
     """The reference's own layout, which is the first of all that are tried."""
-    return Part(tuple((name, tuple(p.shape)) for name, p in module.named_parameters()), sizes, 0, {})
+    return ClassLayout(tuple((name, tuple(p.shape)) for name, p in module.named_parameters()), sizes, 0, {})

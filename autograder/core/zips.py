@@ -17,7 +17,7 @@ class Entry:
     mode: int = 0o644
 
 
-def zipped(entries: dict[str, Entry]) -> bytes:
+def zip_entries(entries: dict[str, Entry]) -> bytes:
     """Return a zip file of ``entries`` that keeps their modes even if built on Windows."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -56,7 +56,7 @@ def regrade(
 
     if attempts not in ("latest", "all"):
         raise BadInput(f"--attempts {attempts}: use latest or all")
-    with commands.opened(out, anonymous, create=True) as book, commands.alone(book):
+    with commands.open_gradebook(out, anonymous, create=True) as book, commands.exclusive_lock(book):
         status = commands.regrade(
             ctx.obj,
             book,
@@ -93,15 +93,15 @@ def override(
 
     if (points is None) != take_back:
         raise BadInput("override: give either POINTS or --take-back")
-    with commands.opened(out, anonymous) as book:
+    with commands.open_gradebook(out, anonymous) as book:
         found = book.named(student)
-        before = commands.standing(book, found)
+        before = commands.student_result(book, found)
         results.override(book, found["id"], check, points, reason)
-        after = commands.standing(book, found)
-        commands.say(
-            f"{after.shown(book.anonymous)}: {commands.spelled(before)} before, {commands.spelled(after)} now."
+        after = commands.student_result(book, found)
+        commands.print_line(
+            f"{after.shown(book.anonymous)}: {commands.format_score(before)} before, {commands.format_score(after)} now."
         )
-        commands.pages(book)
+        commands.write_pages(book)
 
 
 @course.command()
@@ -117,7 +117,7 @@ def compare(
     """Show what changed between two runs, per student and check, and why."""
     from autograder.course import commands
 
-    with commands.opened(out, anonymous) as book:
+    with commands.open_gradebook(out, anonymous) as book:
         commands.compare(book, old, new)
 
 
@@ -134,8 +134,8 @@ def rescore(
     from autograder.course import commands
     from autograder.course.gradebook.rescore import rescore
 
-    with commands.opened(out, anonymous) as book, commands.alone(book):
-        commands.settle(book, rescore(book, _rubric(ctx, rubric), note), allow_lower)
+    with commands.open_gradebook(out, anonymous) as book, commands.exclusive_lock(book):
+        commands.publish_run(book, rescore(book, _rubric(ctx, rubric), note), allow_lower)
 
 
 @course.command()
@@ -155,13 +155,13 @@ def export(
 
     if form not in FORMATS:
         raise BadInput(f"export {form}: no such format; choose from {', '.join(FORMATS)}")
-    with commands.opened(out, anonymous) as book:
+    with commands.open_gradebook(out, anonymous) as book:
         if book.anonymous and form != "csv":
             raise BadInput(f"{form}: this format needs names, which are hidden; --names shows them")
         filled = write(book, form, to, sheet, column, scale, book.anonymous)
-        commands.say(f"{to}: {len(filled.scores)} scores.")
-        commands.tell("without a score", filled.without)
-        commands.tell("graded, but not in the sheet", filled.strangers)
+        commands.print_line(f"{to}: {len(filled.scores)} scores.")
+        commands.print_names("without a score", filled.without_score)
+        commands.print_names("graded, but not in the sheet", filled.not_in_sheet)
 
 
 @course.command()
@@ -172,17 +172,19 @@ def forget(
 ) -> None:
     """Delete everything stored about a student: names, sources, verdicts, reports, overrides."""
     from autograder.course import commands
-    from autograder.course.gradebook.delete_student import forget
+    from autograder.course.gradebook.delete_student import delete_student
 
-    with commands.opened(out, None) as book, commands.alone(book):
+    with commands.open_gradebook(out, None) as book, commands.exclusive_lock(book):
         found = book.named(student)
         if not yes:
             typer.confirm(f"Delete everything stored about {found['name']}? This can't be undone.", abort=True)
-        kept = forget(book, found)
-        commands.say("Deleted. Earlier exports and the downloaded archive are not touched: delete them yourself.")
+        kept = delete_student(book, found)
+        commands.print_line(
+            "Deleted. Earlier exports and the downloaded archive are not touched: delete them yourself."
+        )
         if kept:
-            commands.say(f"The sources are kept, since {kept} others submitted the same code.")
-        commands.pages(book)
+            commands.print_line(f"The sources are kept, since {kept} others submitted the same code.")
+        commands.write_pages(book)
 
 
 def _cores() -> int:

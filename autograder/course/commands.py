@@ -18,11 +18,20 @@ from rich.text import Text
 from autograder.core.assignment import Assignment
 from autograder.core.errors import BadInput
 from autograder.course.gradebook import compare as comparison
-from autograder.course.gradebook.results import Standing, standings
+from autograder.course.gradebook.results import StudentResult, student_results
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake import collect, identity
-from autograder.course.runs.local_pool import Conditions, local
-from autograder.course.runs.run import Key, Pool, dropped, finish, missing, planned, unchanged, work
+from autograder.course.runs.local_pool import RunConfig, open_local_pool
+from autograder.course.runs.run import (
+    Pool,
+    ReportKey,
+    delete_run,
+    find_missing,
+    find_unchanged_run,
+    finish_run,
+    grade_all,
+    plan_run,
+)
 from autograder.grading import secret
 from autograder.grading.rubric import Rubric
 
@@ -37,22 +46,22 @@ class Rate(ProgressColumn):
         return Text(f"{task.speed * 60:.0f}/min" if task.speed else "", style="dim")
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line; names are never read as markup, and letters the terminal lacks are replaced."""
     encoding = sys.stdout.encoding or "utf-8"
     shown = line.encode(encoding, "replace").decode(encoding)
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(shown)
 
 
-def tell(what: str, names: Sequence[str]) -> None:
+def print_names(what: str, names: Sequence[str]) -> None:
     """Print ``what`` applies to the students ``names``, if there are any."""
     if names:
         more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        say(f"{len(names)} {what}: {'; '.join(names[:SHOWN])}{more}")
+        print_line(f"{len(names)} {what}: {'; '.join(names[:SHOWN])}{more}")
 
 
 @contextlib.contextmanager
-def opened(folder: Path, anonymous: bool | None, create: bool = False) -> Iterator[Gradebook]:
+def open_gradebook(folder: Path, anonymous: bool | None, create: bool = False) -> Iterator[Gradebook]:
     """Open the gradebook in ``folder``, which remembers whether names are hidden."""
     with Gradebook(folder, create) as book:
         if anonymous is not None:
@@ -61,7 +70,7 @@ def opened(folder: Path, anonymous: bool | None, create: bool = False) -> Iterat
 
 
 @contextlib.contextmanager
-def alone(book: Gradebook) -> Iterator[None]:
+def exclusive_lock(book: Gradebook) -> Iterator[None]:
     """Lock the folder's runs against other commands; a killed command leaves no lock. Raises BadInput."""
     with (book.folder / ".lock").open("w") as file:
         try:
@@ -92,54 +101,58 @@ def regrade(
     """Read the submissions, grade the missing ones, finish the run; return the exit status."""
     place = book.folder / SECRET
     if not place.exists() and book.row("SELECT 1 FROM run"):
-        say(
+        print_line(
             "This gradebook had no secret, so its hidden inputs could be guessed. Creating one and grading every"
             " submission again."
         )
-    conditions = Conditions(assignment, rubric, secret.mix(secret.keep(place), seed), accept)
-    key = Key.of(conditions)
+    conditions = RunConfig(assignment, rubric, secret.mix(secret.keep(place), seed), accept)
+    key = ReportKey.of(conditions)
     with book.all_or_nothing():
         book.students(identity.roster(roster) if roster is not None else [], on_roster=True)
-        items = collect.take(paths, book.folder / "submissions", book.students, assignment, nbgrader_name, every)
-        run = planned(book, key, items, identity.line(", ".join(map(str, paths))), note)
-    tell("ambiguous by name, graded separately", book.namesakes(run))
-    todo = missing(book, key, run)
+        items = collect.collect_attempts(
+            paths, book.folder / "submissions", book.students, assignment, nbgrader_name, every
+        )
+        run = plan_run(book, key, items, identity.one_line(", ".join(map(str, paths))), note)
+    print_names("ambiguous by name, graded separately", book.namesakes(run))
+    todo = find_missing(book, key, run)
     total = len(book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != ''", run["id"]))
     if todo:
-        say(f"{total} different submissions, {len(todo)} to grade.")
+        print_line(f"{total} different submissions, {len(todo)} to grade.")
         try:
             with (
                 _pool(conditions, scheduler, min(workers, len(todo)), book.folder) as pool,
                 _progress("Grading", len(todo)) as done,
             ):
-                work(book, key, run, pool, todo, done)
+                grade_all(book, key, run, pool, todo, done)
         except KeyboardInterrupt:
-            left = len(missing(book, key, run))
-            say(f"Interrupted: {total - left} of {total} are graded and saved; repeat the command to continue.")
+            left = len(find_missing(book, key, run))
+            print_line(f"Interrupted: {total - left} of {total} are graded and saved; repeat the command to continue.")
             return 130
-    last = unchanged(book, run)
+    last = find_unchanged_run(book, run)
     if last is not None and last["state"] == "current":
-        dropped(book, run)
-        say(f"Nothing has changed since run {last['id']}.")
-        pages(book)
+        delete_run(book, run)
+        print_line(f"Nothing has changed since run {last['id']}.")
+        write_pages(book)
         return 0
-    settle(book, run, allow_lower)
+    publish_run(book, run, allow_lower)
     failed = book.rows(
         "SELECT 1 FROM entry LEFT JOIN report ON report.id = report WHERE run = ? AND entry.sha256 != ''"
         " AND (report IS NULL OR NOT gradable)",
         run["id"],
     )
     if failed:
-        say(f"The grader itself failed for {len(failed)}, which have no grade; repeat the command to retry them.")
+        print_line(
+            f"The grader itself failed for {len(failed)}, which have no grade; repeat the command to retry them."
+        )
     return 3 if failed else 0
 
 
 def _pool(
-    conditions: Conditions, scheduler: str | None, workers: int, folder: Path
+    conditions: RunConfig, scheduler: str | None, workers: int, folder: Path
 ) -> contextlib.AbstractContextManager[Pool]:
     """Return the pool: a cluster, or this machine with the results in ``folder`` out of reach."""
     if scheduler is None:
-        return local(conditions, workers, [folder])
+        return open_local_pool(conditions, workers, [folder])
     from autograder.course.runs.dask_pool import cluster
 
     return cluster(conditions, scheduler)
@@ -167,19 +180,19 @@ def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield done
 
 
-def settle(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> None:
+def publish_run(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> None:
     """Finish a run: hold it back if exported scores would drop, else write the pages. Raises BadInput."""
-    fallen = finish(book, run, allow_lower)
+    fallen = finish_run(book, run, allow_lower)
     if fallen:
-        tell("exported scores would drop", [f"{alias} from {old:g} to {new:g}" for alias, old, new in fallen])
+        print_names("exported scores would drop", [f"{alias} from {old:g} to {new:g}" for alias, old, new in fallen])
         raise BadInput(
             f"run {run['id']} is saved, but its scores do not count yet: add --allow-lower to accept them;"
             f" `compare --out {book.folder}` shows what changed"
         )
-    pages(book)
+    write_pages(book)
 
 
-def pages(book: Gradebook) -> None:
+def write_pages(book: Gradebook) -> None:
     """Write the reports and the course page, and print a one-line summary."""
     from autograder.course.output.html_pages import write
 
@@ -188,9 +201,9 @@ def pages(book: Gradebook) -> None:
         return
     path, found = write(book, run, book.anonymous)
     mean = f", mean {found.mean:.1f}" if found.mean is not None else ""
-    say(f"Run {run['id']}: {found.students} students, {found.graded} graded{mean}. {path}")
+    print_line(f"Run {run['id']}: {found.students} students, {found.graded} graded{mean}. {path}")
     for reason, count in found.reasons.most_common(SHOWN):
-        say(f"  {count} without a grade: {reason}")
+        print_line(f"  {count} without a grade: {reason}")
 
 
 def compare(book: Gradebook, old: int | None, new: int | None) -> None:
@@ -199,7 +212,7 @@ def compare(book: Gradebook, old: int | None, new: int | None) -> None:
     if old is None and len(runs) < 2:
         raise BadInput(f"{book.folder}: two finished runs are needed to compare, found {len(runs)}")
     first, second = (book.run(old) if old is not None else runs[1], book.run(new) if new is not None else runs[0])
-    say(f"Run {first['id']} ({_about(first)}) and run {second['id']} ({_about(second)}).")
+    print_line(f"Run {first['id']} ({_about(first)}) and run {second['id']} ({_about(second)}).")
     causes: Counter[str] = Counter()
     changed = moved = 0
     for one in comparison.compare(book, first, second):
@@ -207,13 +220,17 @@ def compare(book: Gradebook, old: int | None, new: int | None) -> None:
         moved += one.before != one.after
         causes.update(one.causes)
         name = one.student["alias"] if book.anonymous else one.student["name"]
-        say(f"\n{name}: {_score(one.before)} -> {_score(one.after)}")
+        print_line(f"\n{name}: {_score(one.before)} -> {_score(one.after)}")
         for change in one.changes:
-            say(f"  {change.check or change.title}: {change.before} -> {change.after}  [{' or '.join(change.causes)}]")
+            print_line(
+                f"  {change.check or change.title}: {change.before} -> {change.after}  [{' or '.join(change.causes)}]"
+            )
             if change.message and change.causes != ("rubric",):  # a changed rubric changes no message
-                say(f"    {change.message}")
+                print_line(f"    {change.message}")
     listed = ", ".join(f"{cause} {count}" for cause, count in causes.most_common())
-    say(f"\n{changed} students changed ({listed}), {moved} of them their score." if changed else "\nNothing changed.")
+    print_line(
+        f"\n{changed} students changed ({listed}), {moved} of them their score." if changed else "\nNothing changed."
+    )
 
 
 def _about(run: sqlite3.Row) -> str:
@@ -225,17 +242,17 @@ def _score(score: float | None) -> str:
     return "no grade" if score is None else f"{score:g}"
 
 
-def standing(book: Gradebook, student: sqlite3.Row) -> Standing:
+def student_result(book: Gradebook, student: sqlite3.Row) -> StudentResult:
     """Return a student's result in the run that counts. Raises BadInput."""
     run = book.current()
-    found: Iterable[Standing] = standings(book, run) if run is not None else ()
+    found: Iterable[StudentResult] = student_results(book, run) if run is not None else ()
     for one in found:
         if one.student["id"] == student["id"]:
             return one
     raise BadInput(f"{student['alias']}: not in the last run; run `regrade` first")
 
 
-def spelled(one: Standing) -> str:
+def format_score(one: StudentResult) -> str:
     """Return the score, and the points for written answers if there are any."""
     written = f", {one.written:g} for written answers" if one.written is not None else ""
     return f"{_score(one.score)}{written}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from autograder.core.assignment import Cause
 from autograder.core.text import clean
-from autograder.sandbox.remote.client import Remote
+from autograder.sandbox.remote.client import RemoteException
 from autograder.sandbox.remote.errors import Raised
 
 WIDTH, LINES = 76, 4  # of a message: a terminal of 80 columns, minus the indent
@@ -17,7 +17,7 @@ ROOM = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
 SHAPES = 4  # tensors whose shapes are shown
 
 
-def find_cause(remote: Remote, known: Iterable[Cause]) -> Cause | None:
+def find_cause(remote: RemoteException, known: Iterable[Cause]) -> Cause | None:
     """Return the first of the ``known`` mistakes that raises such an exception, or None."""
     for mistake in known:
         if any(kind in remote.kinds and re.search(pattern, remote.text) for kind, pattern in mistake.raises):
@@ -35,18 +35,18 @@ def format_exception(error: Raised, cause: Cause | None = None) -> str:
     for quoted, unknown, known in ROOM:
         text = clean(remote.text, known if cause else unknown)
         what = f"{remote.type}: {text}".removesuffix(": ")
-        message = f"{place(error, quoted)} {what}{'' if what[-1:] in '.…' else '.'} {_meaning(remote, cause)}".strip()
-        if fits(message):
+        message = f"{describe_location(error, quoted)} {what}{'' if what[-1:] in '.…' else '.'} {_meaning(remote, cause)}".strip()
+        if fits_message(message):
             break
     return message
 
 
-def fits(message: str) -> bool:
+def fits_message(message: str) -> bool:
     """Return whether a message is at most LINES lines long."""
     return len(textwrap.wrap(message, WIDTH)) <= LINES
 
 
-def place(error: Raised, quoted: int = ROOM[0][0]) -> str:
+def describe_location(error: Raised, quoted: int = ROOM[0][0]) -> str:
     """Return the call and the student's innermost line, where the exception was raised."""
     if not error.remote.frames:
         return f"In {error.call}:"
@@ -64,7 +64,7 @@ def _quoted(line: str, room: int) -> str:
     return f": `{clean(line, room)}`" if line else ""
 
 
-def _meaning(remote: Remote, known: Cause | None) -> str:
+def _meaning(remote: RemoteException, known: Cause | None) -> str:
     """Return one sentence on the cause: the known mistake, or the shapes involved."""
     text = remote.text
     if found := re.search(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", text):
@@ -78,7 +78,7 @@ def _meaning(remote: Remote, known: Cause | None) -> str:
     return f"{known.sentence}{near}"
 
 
-def _shapes(remote: Remote) -> str:
+def _shapes(remote: RemoteException) -> str:
     """Return the shapes of the tensors named in that line."""
     shown = [f"{clean(name, 24)} is {shape}" for name, shape in remote.shapes[:SHAPES]]
     return f" Here {', '.join(shown[:-1])}{' and ' if shown[1:] else ''}{shown[-1]}." if shown else ""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.grading.verdict import Notes
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 if TYPE_CHECKING:
     from autograder.grading.suite import Suite
@@ -26,14 +26,14 @@ def suite(request: pytest.FixtureRequest) -> Suite:
 
 
 @pytest.fixture(scope="module")
-def student(suite: Suite) -> Iterator[Student]:
+def student(suite: Suite) -> Iterator[StudentCode]:
     """Yield the submission; objects built for one file of checks are released after it."""
     yield suite.student
     suite.student.release()
 
 
 @pytest.fixture(scope="session")
-def charged() -> set[str]:
+def deducted() -> set[str]:
     """Return the names of mistakes that are already deducted."""
     return set()
 
@@ -51,6 +51,6 @@ def rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
 
 
 @pytest.fixture(scope="module")
-def shared_rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
+def module_rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
     """Return a generator for the fixtures that the checks of one file share."""
     return suite.generator(request.path.stem)

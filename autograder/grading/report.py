@@ -46,10 +46,10 @@ class Verdict(_Data):
     @field_validator("evidence")
     @classmethod
     def _finite(cls, evidence: dict[str, Any]) -> dict[str, Any]:
-        return {name: finite(value) for name, value in evidence.items()}
+        return {name: replace_not_finite(value) for name, value in evidence.items()}
 
 
-class Unwritten(_Data):
+class NotImplementedEntry(_Data):
     """A definition of the contract that is absent from the submission or still a stub."""
 
     name: str
@@ -115,7 +115,7 @@ class Report(_Data):
     gradable: bool
     criteria: tuple[CriterionFacts, ...]
     checks: tuple[Verdict, ...]
-    unwritten: tuple[Unwritten, ...]
+    unwritten: tuple[NotImplementedEntry, ...]
     remarks: tuple[str, ...] = ()  # warnings besides the checks
     output: str
     timing: Timing
@@ -129,12 +129,12 @@ class Report(_Data):
         return self.model_dump_json(indent=1) + "\n"
 
 
-def finite(value: Any) -> Any:
+def replace_not_finite(value: Any) -> Any:
     """Replace each infinite number and NaN in ``value``, at any depth, by NOT_FINITE."""
     if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
+        return {key: replace_not_finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
+        return [replace_not_finite(item) for item in value]
     return NOT_FINITE if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -143,7 +143,7 @@ def numbers(values: Iterable[Any]) -> list[float]:
     return [value if isinstance(value, (int, float)) else math.inf for value in values]
 
 
-def narrowed(report: Report, criterion: str) -> Report:
+def select_criterion(report: Report, criterion: str) -> Report:
     """Return the part of a report about one criterion, with its points."""
     checks = report.of(criterion)
     facts = next(row for row in report.criteria if row.id == criterion)

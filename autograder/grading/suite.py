@@ -33,9 +33,9 @@ from autograder.grading.report import Report, Verdict
 from autograder.grading.rubric import Check, Rubric
 from autograder.grading.verdict import Failed, Notes, explain_error
 from autograder.sandbox.remote.client import Zygote
-from autograder.sandbox.remote.errors import Absent, Broken, Raised, StudentError
+from autograder.sandbox.remote.errors import ImportFailed, NotDefined, Raised, StudentError
 from autograder.sandbox.remote.oracle import OracleProcess
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 from autograder.sandbox.remote.wire import WireError
 from autograder.submission.read import Submission
 
@@ -83,7 +83,7 @@ class Suite:
         self.assignment = assignment
         self._submission, self._secret, self._only, self._on_verdict = submission, secret, only, on_verdict
         self._rows = {check.id: check for check in rubric.checks}
-        self.student = Student(zygote, submission.files, assignment.contract)
+        self.student = StudentCode(zygote, submission.files, assignment.contract)
         self.oracle = OracleProcess(zygote, assignment)
         self._notes: dict[str, Notes] = {}
         self._counted = self._spent()
@@ -209,17 +209,17 @@ class Suite:
             diagnosis = _diagnosis(found.diagnosis)
             return make(status=found.status, score=0, message=clean(found.message, MESSAGE), diagnosis=diagnosis)
         # Correct submissions never get here: an exception on their ordinary replies is the grader's fault.
-        if isinstance(error, WireError) or (self.student.odd and isinstance(error, OF_ODD)):
+        if isinstance(error, WireError) or (self.student.has_odd_reply and isinstance(error, OF_ODD)):
             reason = clean(f"{type(error).__name__}: {error}", MESSAGE // 2)
             return make(
                 status="failed",
                 score=0,
                 message=f"The returned value could not be used: {reason}. {IF_RIGHT}",
-                evidence=notes.evidence | {"unusable": f"{_where(error)}: {reason}"},
+                evidence=notes.evidence | {"unusable": f"{_raised_at(error)}: {reason}"},
             )
         return make(status="error", score=0, message=f"The grader failed here: {type(error).__name__}: {error}")
 
-    def absent(self, row: Check, reason: str) -> Verdict:
+    def verdict_without_run(self, row: Check, reason: str) -> Verdict:
         """Return the verdict of a check that did not run: an error if there is a ``reason``, else skipped."""
         status: Any = "error" if reason else "skipped"
         return Verdict(
@@ -235,7 +235,7 @@ class Suite:
 
 
 @contextmanager
-def _nothing_stays() -> Iterator[None]:
+def _collect_garbage() -> Iterator[None]:
     """Run the garbage collector after each grading; objects that existed before are frozen meanwhile.
 
     A scan of those takes 15 ms. They are unfrozen afterwards, since the process may be someone else's, such as a
@@ -249,7 +249,7 @@ def _nothing_stays() -> Iterator[None]:
         gc.unfreeze()
 
 
-@_nothing_stays()
+@_collect_garbage()
 def grade(
     assignment: Assignment,
     submission: Submission,
@@ -280,7 +280,7 @@ def grade(
         unwritten = tuple(_unwritten(suite.student, assignment))
         remarks = tuple(_remarks(suite.student, assignment))
         suite.close()
-        held = suite.student.held
+        held = suite.student.layers
         reason = suite.trouble
         if not reason and code not in ENDED:
             reason = f"pytest ended with {code!r}"
@@ -288,7 +288,9 @@ def grade(
         for row in rubric.checks:
             asked = only in (None, row.criterion)
             verdict = suite.verdicts.get(row.id)
-            verdicts.append(verdict or suite.absent(row, (reason or "the check never ran") if asked else ""))
+            verdicts.append(
+                verdict or suite.verdict_without_run(row, (reason or "the check never ran") if asked else "")
+            )
     finally:
         suite.close()
     checks = tuple(verdicts)
@@ -334,7 +336,7 @@ def grader_version(assignment: Assignment) -> str:
     return f"{autograder.__version__}+{digest.hexdigest()[:12]}"
 
 
-def _where(error: BaseException) -> str:
+def _raised_at(error: BaseException) -> str:
     """Return the grader's file and line at which an exception was raised."""
     *_, frame = traceback.extract_tb(error.__traceback__)
     return f"{Path(frame.filename).name}:{frame.lineno}"
@@ -344,19 +346,19 @@ def _diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ..
     return tuple(reports.Diagnosis(mistake=name, sentence=sentence) for name, sentence in causes)
 
 
-def _unwritten(student: Student, assignment: Assignment) -> Iterator[reports.Unwritten]:
+def _unwritten(student: StudentCode, assignment: Assignment) -> Iterator[reports.NotImplementedEntry]:
     """Yield the definitions of the contract that are absent or stubs, in the order of the handout."""
     for entry in assignment.contract.definitions:
         if entry.optional:
             continue
         try:
-            file, line, stubs = student.written(entry.name)
+            file, line, stubs = student.locate(entry.name)
         except StudentError as error:
-            if not isinstance(error, Absent) or isinstance(error, Broken):
+            if not isinstance(error, NotDefined) or isinstance(error, ImportFailed):
                 continue  # it may exist, but its import failed: the verdicts say why
             file, line, stubs = "", 0, (entry.name,)
         if stubs:
-            yield reports.Unwritten(
+            yield reports.NotImplementedEntry(
                 name=entry.name,
                 file=file or student.file_of(entry.name),
                 line=line,
@@ -365,16 +367,16 @@ def _unwritten(student: Student, assignment: Assignment) -> Iterator[reports.Unw
             )
 
 
-def _remarks(student: Student, assignment: Assignment) -> Iterator[str]:
+def _remarks(student: StudentCode, assignment: Assignment) -> Iterator[str]:
     """Yield warnings besides the checks: the first few statements that raised, and the statements that were not run."""
-    troubles = student.troubles
+    troubles = student.failed_statements
     for file, remote in troubles[:REMARKS]:
         cause = exceptions.find_cause(remote, assignment.exceptions)
         message = exceptions.format_exception(Raised(file, remote), cause)
         yield f"{clean(message, MESSAGE)} Everything else defined there is graded."
     if len(troubles) > REMARKS:
         yield f"At least {len(troubles) - REMARKS} more statements also failed."
-    if left := student.left_out:
+    if left := student.skipped:
         several = f"{left.count} other statements were" if left.count > 1 else "One other statement was"
         yield (
             f"Only a notebook's definitions and the code they use are graded. {several} not run"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from autograder.core.assignment import Cause
 from autograder.core.text import insert_before_end
 from autograder.grading import exceptions
-from autograder.sandbox.remote.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError
+from autograder.sandbox.remote.errors import Crashed, ImportFailed, NotDefined, Raised, StudentError, TimeLimitReached
 
 Status = Literal["passed", "partial", "failed", "missing", "blocked", "timeout", "crashed", "skipped", "error"]
 
@@ -23,12 +23,12 @@ class Failed(Exception):
     status: Status = "failed"
 
     def __init__(self, seen: str, hint: str = "", causes: Sequence[Cause] = (), either: bool = False) -> None:
-        said = [" ".join(filter(None, (seen, cause, hint))) for cause in _told(causes, either)]
-        super().__init__(next(filter(exceptions.fits, said), said[-1]))
+        said = [" ".join(filter(None, (seen, cause, hint))) for cause in _cause_texts(causes, either)]
+        super().__init__(next(filter(exceptions.fits_message, said), said[-1]))
         self.diagnosis = [(cause.name, cause.sentence) for cause in causes]
 
 
-def _told(causes: Sequence[Cause], either: bool) -> list[str]:
+def _cause_texts(causes: Sequence[Cause], either: bool) -> list[str]:
     """Return the causes as text, in full and shorter."""
     if not causes:
         return [""]
@@ -60,13 +60,13 @@ def explain_error(error: StudentError, needs: tuple[str, ...], known: Iterable[C
     The check grades the first of ``needs``: if that, or its file, is absent, the status is ``missing``; for any other
     it is ``blocked``. ``known`` are the mistakes that an exception can identify.
     """
-    if isinstance(error, Broken) and error.name in needs[:1]:
+    if isinstance(error, ImportFailed) and error.name in needs[:1]:
         error = Raised(error.call, error.remote)
-    if isinstance(error, Absent):
+    if isinstance(error, NotDefined):
         if error.name in needs[:1] or error.name.endswith(".py"):
             return Explanation("missing", f"{error}.")
         return Explanation("blocked", f"{error}. This check depends on it.")
-    if isinstance(error, OutOfTime):
+    if isinstance(error, TimeLimitReached):
         return Explanation("timeout", f"{error.call}: {error}. Is there an infinite loop?")
     if isinstance(error, Crashed):
         return Explanation("crashed", f"{error.call}: {error}. Does the code exit the process or run out of memory?")
@@ -84,10 +84,10 @@ class Notes:
         self.message = ""
         self.evidence: dict[str, Any] = {}
 
-    def say(self, message: str) -> None:
+    def remark(self, message: str) -> None:
         """Set the sentence shown beside a passed check."""
         self.message = message
 
-    def show(self, **evidence: Any) -> None:
+    def record(self, **evidence: Any) -> None:
         """Record measured values in the report: numbers, strings, and lists and dicts of these."""
         self.evidence.update(evidence)

@@ -18,7 +18,7 @@ PLATFORMS = ("gradescope", "junit", "prairielearn")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Paths:
     """The paths of a platform: submission, result, secret, root; and the assignment's name."""
 
     submission: Path
@@ -34,16 +34,16 @@ class Platform(Protocol):
     ROOT: Path  # the platform's own folder
     FAILED: int  # the exit status that the platform takes for "not graded, and not the student's fault"
 
-    def place(self, root: Path) -> Place:
+    def paths(self, root: Path) -> Paths:
         """Return the layout under ``root``."""
 
-    def graded(self, report: Report, place: Place) -> str:
+    def render_report(self, report: Report, place: Paths) -> str:
         """Return the platform's file for a gradable report."""
 
-    def refused(self, line: str, place: Place) -> str:
+    def render_refusal(self, line: str, place: Paths) -> str:
         """Return the platform's file for an ungradable submission; ``line`` says what to do."""
 
-    def failed(self, reason: str, report: Report | None, place: Place) -> str | None:
+    def render_failure(self, reason: str, report: Report | None, place: Paths) -> str | None:
         """Return the platform's file for a grader failure, never a zero; None if an absent file means that."""
 
 

@@ -10,18 +10,18 @@ from typing import Any
 from autograder.core.assignment import DEFAULT, Assignment
 from autograder.core.zips import Entry
 from autograder.grading.report import Report, Verdict
-from autograder.lms import Place, view
+from autograder.lms import Paths, view
 from autograder.lms.package import grader, text
 
 ROOT = Path("/autograder")
 FAILED = 3  # without a results.json Gradescope reports a failed autograder and gives no grade
 
 
-def place(root: Path) -> Place:
-    return Place(root / "submission", root / "results" / "results.json", root / "source" / "secret", root)
+def paths(root: Path) -> Paths:
+    return Paths(root / "submission", root / "results" / "results.json", root / "source" / "secret", root)
 
 
-def graded(report: Report, place: Place) -> str:
+def render_report(report: Report, place: Paths) -> str:
     tests: list[dict[str, Any]] = []
     for major, criterion in enumerate(report.criteria, 1):
         for minor, check in enumerate(report.of(criterion.id), 1):
@@ -35,14 +35,14 @@ def graded(report: Report, place: Place) -> str:
     )
 
 
-def refused(line: str, place: Place) -> str:
+def render_refusal(line: str, place: Paths) -> str:
     """Return zero points with the reason the submission cannot be graded; a new upload fixes it."""
     test = {"name": "Submission", "status": "failed", "output": view.safe(line)}
     output = f"Nothing was graded: {view.safe(line)}"
     return _document(score=0, output=output, tests=[test], extra_data=_handed_in(place))
 
 
-def failed(reason: str, report: Report | None, place: Place) -> None:
+def render_failure(reason: str, report: Report | None, place: Paths) -> None:
     """Return None: any file would be a grade. Staff find the reason in the run's output."""
 
 
@@ -64,13 +64,17 @@ def _document(**parts: Any) -> str:
 
 def _tests(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
     """Return the entry of a check; if its result is not shown, preceded by a visible entry that says so."""
-    result: dict[str, Any] = {"name": view.named(report, check), "number": number, "output": view.told(check)}
-    if not view.optional(report, check):
+    result: dict[str, Any] = {
+        "name": view.full_title(report, check),
+        "number": number,
+        "output": view.visible_message(check),
+    }
+    if not view.is_optional(report, check):
         status = "passed" if check.status == "passed" else "failed"
         result |= {"score": check.score, "max_score": check.max_score, "status": status}
     if check.visibility == "visible":
         return [result]
-    there = {"name": result["name"], "number": number, "output": view.withheld(check), "visibility": "visible"}
+    there = {"name": result["name"], "number": number, "output": view.withheld_message(check), "visibility": "visible"}
     return [there, result | {"name": f"{result['name']} (result)", "visibility": check.visibility}]
 
 
@@ -80,7 +84,7 @@ def _provenance(report: Report) -> dict[str, Any]:
     return facts | {"sha256": report.submission.sha256}
 
 
-def _handed_in(place: Place) -> dict[str, Any]:
+def _handed_in(place: Paths) -> dict[str, Any]:
     """Return the attempt number and lateness from Gradescope's own record, so that a rerun gives the same."""
     try:
         data = json.loads((place.root / "submission_metadata.json").read_text("utf-8"))

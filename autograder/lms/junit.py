@@ -6,17 +6,17 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from autograder.grading.report import Report, Verdict
-from autograder.lms import Place, view
+from autograder.lms import Paths, view
 
 ROOT = Path()  # the current folder
 FAILED = 3
 
 
-def place(root: Path) -> Place:
-    return Place(root, root / "junit.xml", None, root)
+def paths(root: Path) -> Paths:
+    return Paths(root, root / "junit.xml", None, root)
 
 
-def graded(report: Report, place: Place) -> str:
+def render_report(report: Report, place: Paths) -> str:
     suites = ET.Element("testsuites")
     for criterion in report.criteria:
         checks = report.of(criterion.id)
@@ -35,13 +35,17 @@ def graded(report: Report, place: Place) -> str:
     return _document(suites)
 
 
-def refused(line: str, place: Place) -> str:
+def render_refusal(line: str, place: Paths) -> str:
     return _alone(place, "failure", "refused", line)
 
 
-def failed(reason: str, report: Report | None, place: Place) -> str:
+def render_failure(reason: str, report: Report | None, place: Paths) -> str:
     """Return a JUnit error, distinct from a failure; at the affected check if there is a report."""
-    return graded(report, place) if report else _alone(place, "error", "error", f"The grader itself failed: {reason}")
+    return (
+        render_report(report, place)
+        if report
+        else _alone(place, "error", "error", f"The grader itself failed: {reason}")
+    )
 
 
 def _case(suite: ET.Element, report: Report, check: Verdict) -> None:
@@ -52,19 +56,19 @@ def _case(suite: ET.Element, report: Report, check: Verdict) -> None:
         "name": view.safe(f"{check.id}: {check.title}"),
         "time": f"{report.timing.checks.get(check.id, 0.0):.3f}",
     }
-    if check.status == "skipped" or view.optional(report, check):
+    if check.status == "skipped" or view.is_optional(report, check):
         ET.SubElement(case, "skipped")
         return
     if check.visibility != "visible" and check.status != "error":
-        ET.SubElement(case, "skipped", message=view.withheld(check))
+        ET.SubElement(case, "skipped", message=view.withheld_message(check))
         return
     case.append(_properties({"score": f"{check.score:g}", "max_score": f"{check.max_score:g}"}))
     if check.status != "passed":
         kind = "error" if check.status == "error" else "failure"
-        ET.SubElement(case, kind, message=view.told(check), type=check.status)
+        ET.SubElement(case, kind, message=view.visible_message(check), type=check.status)
 
 
-def _alone(place: Place, kind: str, type: str, line: str) -> str:
+def _alone(place: Paths, kind: str, type: str, line: str) -> str:
     """Return a document that holds only one error."""
     suites = ET.Element("testsuites")
     suite = _suite(suites, "submission", [])

@@ -10,7 +10,7 @@ from typing import Any
 from autograder.core.assignment import Assignment
 from autograder.core.zips import Entry
 from autograder.grading.report import Report, Verdict
-from autograder.lms import Place, view
+from autograder.lms import Paths, view
 
 ROOT = Path("/grade")
 FAILED = 0  # any other status would lose the message; `gradable` marks the missing grade
@@ -29,11 +29,11 @@ QUESTION = """\
 """
 
 
-def place(root: Path) -> Place:
-    return Place(root / "student", root / "results" / "results.json", root / "tests" / "secret", root)
+def paths(root: Path) -> Paths:
+    return Paths(root / "student", root / "results" / "results.json", root / "tests" / "secret", root)
 
 
-def graded(report: Report, place: Place) -> str:
+def render_report(report: Report, place: Paths) -> str:
     return _document(
         gradable=True,
         succeeded=True,
@@ -43,12 +43,12 @@ def graded(report: Report, place: Place) -> str:
     )
 
 
-def refused(line: str, place: Place) -> str:
+def render_refusal(line: str, place: Paths) -> str:
     """Return an ungradable result, which uses up no attempt."""
     return _document(gradable=False, format_errors=[view.safe(line)], message="Nothing was graded.")
 
 
-def failed(reason: str, report: Report | None, place: Place) -> str:
+def render_failure(reason: str, report: Report | None, place: Paths) -> str:
     message = "The grader itself failed, so there is no grade and no attempt is used up. Please tell the course staff."
     return _document(gradable=False, message=message, format_errors=[message])
 
@@ -87,8 +87,8 @@ def _document(**parts: Any) -> str:
 
 def _test(report: Report, check: Verdict) -> dict[str, Any]:
     """Return a check. PrairieLearn has no release dates, so such a result stays hidden; 0 of 0 points is neutral."""
-    name = view.named(report, check)
+    name = view.full_title(report, check)
     if check.visibility != "visible":
         return {"name": name, "points": 0, "max_points": 0, "message": view.WITHHELD["hidden"]}
-    most = 0 if view.optional(report, check) else check.max_score
-    return {"name": name, "points": check.score, "max_points": most, "message": view.told(check)}
+    most = 0 if view.is_optional(report, check) else check.max_score
+    return {"name": name, "points": check.score, "max_points": most, "message": view.visible_message(check)}

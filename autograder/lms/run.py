@@ -10,7 +10,7 @@ from pathlib import Path
 from autograder import lms
 from autograder.core.assignment import Assignment
 from autograder.grading import subprocess_grade
-from autograder.lms import Place, Platform
+from autograder.lms import Paths, Platform
 from autograder.submission.read import BadSubmission, read_submission
 
 OFFICIAL = ("--official",)  # option of `grade` for grades that count
@@ -20,8 +20,8 @@ DEADLINE = 540.0  # s; platforms stop at 600 and give an unfinished run zero
 def run(assignment: Assignment, name: str, root: Path | None, handed_in: Path | None, out: Path | None) -> int:
     """Grade a submission on the platform ``name`` and return the exit status that it expects."""
     platform = lms.get(name)
-    place = platform.place(root or platform.ROOT)
-    place = Place(handed_in or place.submission, out or place.result, place.secret, place.root, assignment.name)
+    place = platform.paths(root or platform.ROOT)
+    place = Paths(handed_in or place.submission, out or place.result, place.secret, place.root, assignment.name)
     place.result.parent.mkdir(parents=True, exist_ok=True)
     place.result.unlink(missing_ok=True)  # a result found later must be from this run
     try:
@@ -30,13 +30,13 @@ def run(assignment: Assignment, name: str, root: Path | None, handed_in: Path | 
         line = str(error).removeprefix(f"{place.submission}: ")
         line = line.removeprefix(f"{place.submission}/")  # students know their files, not the platform's folders
         print(f"Nothing was graded: {line}")
-        _write(place, platform.refused(line, place))
+        _write(place, platform.render_refusal(line, place))
         return 0
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
         return _graded(assignment, platform, place, Path(folder) / "report.json")
 
 
-def _graded(assignment: Assignment, platform: Platform, place: Place, target: Path) -> int:
+def _graded(assignment: Assignment, platform: Platform, place: Paths, target: Path) -> int:
     options = [*OFFICIAL]
     if place.secret is not None:
         with contextlib.suppress(OSError):  # the platform may have unpacked it world-readable
@@ -47,20 +47,20 @@ def _graded(assignment: Assignment, platform: Platform, place: Place, target: Pa
     if status == 0 and report is not None and report.gradable:
         for line in report.output.splitlines():
             print(f"  printed: {line}")
-        _write(place, platform.graded(report, place))
+        _write(place, platform.render_report(report, place))
         return 0
     if status is None:
         reason = f"it did not finish within {DEADLINE:g} s"
     else:
         reason = f"it exited with status {status}" if status >= 0 else f"it was killed by signal {-status}"
     print(f"No grade, because the grader failed: {reason}. See the lines above.")
-    text = platform.failed(reason, report, place)
+    text = platform.render_failure(reason, report, place)
     if text is not None:
         _write(place, text)
     return platform.FAILED
 
 
-def _write(place: Place, text: str) -> None:
+def _write(place: Paths, text: str) -> None:
     from autograder.core.atomic import write_whole
 
     write_whole(place.result, text)

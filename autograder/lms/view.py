@@ -24,23 +24,23 @@ def safe(text: str) -> str:
     return clean(text, CAP).replace("\t", " ")
 
 
-def named(report: Report, check: Verdict) -> str:
+def full_title(report: Report, check: Verdict) -> str:
     """Return a check's criterion and title, which together are unique."""
     title = next(criterion.title for criterion in report.criteria if criterion.id == check.criterion)
     return safe(f"{title}: {check.title}")
 
 
-def told(check: Verdict) -> str:
+def visible_message(check: Verdict) -> str:
     """Return the text of a check whose result is shown."""
     return safe(check.message or SAYS.get(check.status, ""))
 
 
-def withheld(check: Verdict) -> str:
+def withheld_message(check: Verdict) -> str:
     """Return the text of a check whose result is not shown, the same for every submission."""
     return f"{WITHHELD[check.visibility]} `make grade` runs the same check with other random inputs."
 
 
-def optional(report: Report, check: Verdict) -> bool:
+def is_optional(report: Report, check: Verdict) -> bool:
     """Return whether this is a bonus that was not attempted, so no points are lost."""
     bonus = {criterion.id for criterion in report.criteria if criterion.bonus}
     return check.criterion in bonus and check.status in ("missing", "blocked")

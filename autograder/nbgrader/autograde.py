@@ -20,14 +20,14 @@ from traitlets import Bool, Unicode
 from autograder.core import assignment as assignments
 from autograder.core.assignment import DEFAULT, Assignment
 from autograder.core.errors import BadInput
-from autograder.course.intake.archive import Unreadable, entries
-from autograder.course.intake.collect import archived, read_attempt
-from autograder.course.intake.downloads import Handed
+from autograder.course.intake.archive import Unreadable, list_entries
+from autograder.course.intake.collect import archive_sources, read_attempt
+from autograder.course.intake.downloads import Attempt
 from autograder.course.runs.dask_pool import CHUNK, run_chunk
-from autograder.course.runs.local_pool import Conditions, Graded
+from autograder.course.runs.local_pool import GradeResult, RunConfig
 from autograder.grading import rubric, secret
-from autograder.grading.report import Report, narrowed
-from autograder.nbgrader.gradebook import CELL, SECRET, agree, enter, graded_cells, open_gradebook
+from autograder.grading.report import Report, select_criterion
+from autograder.nbgrader.gradebook import CELL, SECRET, enter_scores, graded_cells, open_gradebook, require_same_points
 from autograder.render import html
 from autograder.sandbox import NOTEBOOK
 from autograder.submission import notebook
@@ -88,7 +88,7 @@ class Grade(_Step, Execute):  # type: ignore[misc]
                 " other assignments in a separate course folder"
             )
         rows = rubric.load(self._assignment)
-        agree(there, {row.id: 0 if row.bonus else row.points for row in rows.criteria})
+        require_same_points(there, {row.id: 0 if row.bonus else row.points for row in rows.criteria})
         cells = notebook.read(json.dumps(nb).encode())
         folder = _folder(self, facts["student"], facts["assignment"])
         read = _read(folder, facts["notebook"], self._assignment)
@@ -98,7 +98,7 @@ class Grade(_Step, Execute):  # type: ignore[misc]
             if cell.cell_type == "code":
                 cell.outputs = list(_outputs(cell, report, points))
         with open_gradebook(facts["db_url"]) as gradebook:
-            enter(gradebook, facts["student"], report.score, points, **place)
+            enter_scores(gradebook, facts["student"], report.score, points, **place)
         return nb, resources
 
     def _report(self, handed_in: Submission, facts: dict[str, Any]) -> Report:
@@ -106,7 +106,7 @@ class Grade(_Step, Execute):  # type: ignore[misc]
         if handed_in.sha256 not in _known:
             together = [handed_in, *(one for one in self._next(facts) if one.sha256 not in _known)]
             drawn = secret.keep(Path(_converter(self).coursedir.root) / SECRET)
-            conditions = Conditions(self._assignment, rubric.load(self._assignment), drawn)
+            conditions = RunConfig(self._assignment, rubric.load(self._assignment), drawn)
             try:
                 _grade(together[:CHUNK], conditions)
             except RuntimeError:
@@ -132,12 +132,12 @@ class Grade(_Step, Execute):  # type: ignore[misc]
         return found
 
 
-_known: dict[str, Graded] = {}  # by the hash of the sources
+_known: dict[str, GradeResult] = {}  # by the hash of the sources
 
 
-def _grade(submissions: list[Submission], conditions: Conditions) -> None:
+def _grade(submissions: list[Submission], conditions: RunConfig) -> None:
     """Grade in one process. Raises RuntimeError if that fails."""
-    sources = [(one.sha256, archived(one)) for one in submissions]
+    sources = [(one.sha256, archive_sources(one)) for one in submissions]
     _known.update((one.sha256, one) for one in run_chunk(sources, conditions))
 
 
@@ -162,7 +162,7 @@ def _read(folder: Path, name: str, assignment: Assignment) -> Submission:
     if links:
         raise NotGraded(f"{links[0]}: a link, which is not followed; ask for the file itself")
     try:
-        files = [entry for entry in entries(folder) if len(entry.parts) == 1]
+        files = [entry for entry in list_entries(folder) if len(entry.parts) == 1]
         # The main file and other notebooks would be separate submissions.
         mine = [
             entry
@@ -170,7 +170,7 @@ def _read(folder: Path, name: str, assignment: Assignment) -> Submission:
             if entry.name == f"{name}.ipynb"
             or (entry.suffix == ".py" and entry.name.lower() != assignment.contract.file)
         ]
-        return read_attempt(Handed((), tuple(mine), alone=True), assignment)
+        return read_attempt(Attempt((), tuple(mine), alone=True), assignment)
     except (BadInput, BadSubmission, Unreadable) as error:
         raise NotGraded(f"{folder}: {error}") from None
 
@@ -187,7 +187,10 @@ def _outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> li
     criterion = name.removeprefix(CELL)
     if name.startswith(CELL) and any(row.id == criterion for row in report.criteria):
         # The bonus cell is worth no points: the bonus is extra credit.
-        data = {"text/plain": f"{points.get(criterion, 0.0):g}", "text/html": html.inside(narrowed(report, criterion))}
+        data = {
+            "text/plain": f"{points.get(criterion, 0.0):g}",
+            "text/html": html.inside(select_criterion(report, criterion)),
+        }
     elif cell.source.rstrip().endswith("check()"):
         data = {"text/plain": f"{report.score:g}", "text/html": html.inside(report)}
     else:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from autograder.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from autograder.course.gradebook.results import Standing
+    from autograder.course.gradebook.results import StudentResult
     from autograder.course.gradebook.store import Gradebook
-    from autograder.course.output.grade_export import Filled
+    from autograder.course.output.grade_export import FilledSheet
 
 SECRET = "secret"  # in the course folder; nbgrader releases only source/
 NAME = "step-05"  # of the assignment and its notebook
@@ -55,7 +55,7 @@ def graded_cells(gradebook: Any, assignment: str, notebook: str) -> dict[str, fl
     return {cell.name.removeprefix(CELL): float(cell.max_score) for cell in found if cell.name.startswith(CELL)}
 
 
-def enter(
+def enter_scores(
     gradebook: Any,
     student: str,
     score: float,
@@ -75,7 +75,7 @@ def enter(
     beyond.extra_credit = score - sum(points.values())
 
 
-def agree(there: Mapping[str, float], points: Mapping[str, float]) -> None:
+def require_same_points(there: Mapping[str, float], points: Mapping[str, float]) -> None:
     """Raise BadInput unless nbgrader's cells have the points of the rubric."""
     for name in {**there, **points}:
         if there.get(name, 0.0) != points.get(name, 0.0):
@@ -85,24 +85,24 @@ def agree(there: Mapping[str, float], points: Mapping[str, float]) -> None:
             )
 
 
-def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
+def fill(book: Gradebook, found: list[StudentResult], target: Path) -> FilledSheet:
     """Enter the scores of ``found``; students without a grade are skipped. Raises BadInput."""
     from autograder.course.output.csv_sheet import Sheet
-    from autograder.course.output.grade_export import Filled, count
+    from autograder.course.output.grade_export import FilledSheet, count
 
-    filled = Filled(Sheet([], []))
+    filled = FilledSheet(Sheet([], []))
     most: dict[str, float] = {}
     for one in found:
         own: dict[str, float] = {}
         for verdict in one.verdicts:
             own[verdict.criterion] = own.get(verdict.criterion, 0) + (
-                0 if verdict.criterion in one.extra else verdict.max_score
+                0 if verdict.criterion in one.bonus_criteria else verdict.max_score
             )
         most |= own
     with open_gradebook(f"sqlite:///{target.absolute()}") as gradebook:
         there = graded_cells(gradebook, NAME, NAME)
         if there:
-            agree(there, most)
+            require_same_points(there, most)
         else:
             gradebook.update_or_create_assignment(NAME)
             gradebook.update_or_create_notebook(NAME, NAME)
@@ -125,13 +125,13 @@ def fill(book: Gradebook, found: list[Standing], target: Path) -> Filled:
             given = {
                 name: sum(v.score for v in one.verdicts if v.criterion == name)
                 for name in most
-                if name not in one.extra
+                if name not in one.bonus_criteria
             }
-            enter(gradebook, key, one.score, given)
+            enter_scores(gradebook, key, one.score, given)
     return filled
 
 
-def _login(book: Gradebook, one: Standing) -> str:
+def _login(book: Gradebook, one: StudentResult) -> str:
     """Return the student's id in nbgrader: the folder in submitted/, if there was one."""
     ids = {
         row["kind"]: row["value"] for row in book.rows("SELECT * FROM identifier WHERE student = ?", one.student["id"])

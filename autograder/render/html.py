@@ -28,7 +28,7 @@ class Line:
     """A check to display: the reason for a manual score, and the check that shows the same cause."""
 
     check: Verdict
-    by_hand: str = ""
+    overrides: str = ""
     same_as: str = ""
 
 
@@ -65,7 +65,7 @@ def sections(report: Report, by_hand: Mapping[str, str]) -> list[Section]:
 def render(
     report: Report, name: str = "", by_hand: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
 ) -> str:
-    """Return the page. ``by_hand`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
+    """Return the page. ``overrides`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
     return environment().get_template("report.html").render(
         report=report,
         name=name or report.submission.id,

@@ -14,7 +14,7 @@ SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
 def render(
     report: Report, name: str = "", by_hand: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
 ) -> str:
-    """Return the text. ``by_hand`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
+    """Return the text. ``overrides`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
     score = f"{report.score:g} of {report.max_score:g} points" if report.gradable else "not graded"
     lines = [f"# {escaped(name or report.submission.id)}: {score}", ""]
     lines += [f"**{escaped(key)}:** {escaped(value)}\n" for key, value in (also or {}).items()]
@@ -27,8 +27,8 @@ def render(
             check = line.check
             said = f"- **{escaped(check.title)}**: {STATUS[check.status]}, {check.score:g} of {check.max_score:g}"
             lines.append(said)
-            if line.by_hand:
-                lines.append(f"  Set manually: {escaped(line.by_hand)}")
+            if line.overrides:
+                lines.append(f"  Set manually: {escaped(line.overrides)}")
             if line.same_as:
                 lines.append(f"  Same cause as “{escaped(line.same_as)}”.")
             elif check.message:

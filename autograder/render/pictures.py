@@ -15,7 +15,7 @@ INFINITE = float("inf")
 LEFT, BOTTOM = 44, 34  # room for the numbers on the axes
 
 
-def heat(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> Markup:
+def heatmap(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> Markup:
     """Draw a square matrix as a heat map. With ``leaks``, nonzero cells above the diagonal are marked."""
     T, matrix = len(matrix), [numbers(row) for row in matrix]
     largest = max((value for row in matrix for value in row if value < INFINITE), default=0.0) or 1.0

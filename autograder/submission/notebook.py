@@ -59,7 +59,7 @@ def write(cells: Sequence[str]) -> bytes:
     return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}).encode("ascii")
 
 
-def smaller(name: str, data: bytes) -> bytes:
+def strip_outputs(name: str, data: bytes) -> bytes:
     """Return a file without its unread parts: a valid notebook loses its outputs."""
     if not name.lower().endswith(".ipynb") or len(data) > MAX_SIZE:
         return data

@@ -27,7 +27,7 @@ class Run(BaseModel):
     remarks: tuple[str, ...]
 
 
-def last(folder: Path, path: Path) -> Run | None:
+def load_last(folder: Path, path: Path) -> Run | None:
     """Return the last run on ``path`` stored in ``folder``, or None."""
     try:
         return Run.model_validate_json(_file(folder, path).read_bytes())
@@ -35,7 +35,7 @@ def last(folder: Path, path: Path) -> Run | None:
         return None
 
 
-def remember(folder: Path, path: Path, report: Report) -> None:
+def save(folder: Path, path: Path, report: Report) -> None:
     """Store the points of ``report`` in ``folder``, creating it if needed; ignore failures."""
     run = Run(
         sha256=report.submission.sha256,
@@ -51,7 +51,7 @@ def remember(folder: Path, path: Path, report: Report) -> None:
         write_whole(_file(folder, path), run.model_dump_json(indent=1) + "\n")
 
 
-def since(before: Run | None, report: Report) -> str:
+def describe_change(before: Run | None, report: Report) -> str:
     """Return one line on the changes since the run ``before``; empty if the runs cannot be compared."""
     if before is None or before.rubric != report.provenance.rubric:
         return ""

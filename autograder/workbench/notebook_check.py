@@ -97,9 +97,9 @@ def check(criterion: str = "", assignment: str = DEFAULT) -> Result:
         report, trouble = _graded(assignment, work, Path(folder) / "report.json")
     if report is None:
         return Result(None, trouble)
-    from autograder.grading.report import narrowed
+    from autograder.grading.report import select_criterion
 
-    shown = narrowed(report, criterion) if criterion else report
+    shown = select_criterion(report, criterion) if criterion else report
     absent = [entry.name for entry in report.unwritten if not entry.line]  # a stub has a line
     if ran is not None and any(name in one.message for one in shown.checks if one.status in WAITING for name in absent):
         shown = shown.model_copy(update={"remarks": (*shown.remarks, UNRUN)})
@@ -116,9 +116,12 @@ def _history() -> list[str] | None:
 def _submission(ran: list[str], contract: Contract) -> dict[str, bytes]:
     """Return the cells that count as a notebook, each at its number, and the Python files that they import."""
     # A cell that does not parse was never run.
-    texts = [text if not isinstance(parse.body_of(notebook_slice.python(text)[0]), SyntaxError) else "" for text in ran]
-    found, _ = notebook_slice.statements(texts)
-    kept = notebook_slice.needed(found, contract.wanted)
+    texts = [
+        text if not isinstance(parse.parse_body(notebook_slice.without_commands(text)[0]), SyntaxError) else ""
+        for text in ran
+    ]
+    found, _ = notebook_slice.parse_statements(texts)
+    kept = notebook_slice.select_needed(found, contract.wanted)
     counting = {statement.cell for statement in kept}
     texts = [text if n in counting else "" for n, text in enumerate(texts[: max(counting, default=0)], 1)]
     files = {NOTEBOOK: notebook.write(texts)}

@@ -8,10 +8,10 @@ from pathlib import Path
 from autograder.core.assignment import Assignment
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
-from autograder.core.zips import Entry, zipped
+from autograder.core.zips import Entry, zip_entries
 from autograder.sandbox import NOTEBOOK
 from autograder.submission.read import BadSubmission, Submission, read_submission
-from autograder.workbench.history import Run, last
+from autograder.workbench.history import Run, load_last
 
 ANSWERS = "answers.md"
 UNANSWERED = b"YOUR ANSWER HERE"
@@ -19,7 +19,7 @@ KINDS = (".py", ".ipynb")
 
 
 @dataclass(frozen=True, slots=True)
-class HandIn:
+class Package:
     """The files in the zip file, and notes for the student to read before uploading it."""
 
     files: dict[str, bytes]
@@ -27,7 +27,7 @@ class HandIn:
     lines: tuple[str, ...]
 
 
-def pack(assignment: Assignment, path: Path, target: Path, history: Path | None) -> HandIn:
+def pack(assignment: Assignment, path: Path, target: Path, history: Path | None) -> Package:
     """Pack the work at ``path`` into the zip file ``target``. Raises BadInput if there is nothing to submit."""
     found = _found(path, assignment)
     notes = []
@@ -45,9 +45,9 @@ def pack(assignment: Assignment, path: Path, target: Path, history: Path | None)
     if unanswered:
         answers = "one written answer is" if unanswered == 1 else f"{unanswered} written answers are"
         notes.append(f"To do: {answers} empty.")
-    notes += _of_last_run(last(history, path) if history else None, sha256)
-    write_whole(target, zipped({name: Entry(data) for name, data in kept.items()}))
-    return HandIn(kept, tuple(name for name in found if name not in kept), tuple(notes))
+    notes += _of_last_run(load_last(history, path) if history else None, sha256)
+    write_whole(target, zip_entries({name: Entry(data) for name, data in kept.items()}))
+    return Package(kept, tuple(name for name in found if name not in kept), tuple(notes))
 
 
 def _found(path: Path, assignment: Assignment) -> dict[str, bytes]:

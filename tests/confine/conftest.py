@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.core.assignment import Contract
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 from tests.confine.kit import TRY, Hand, Weaker
 
 
@@ -18,9 +18,9 @@ def hand_in(weaker: Weaker) -> Iterator[Hand]:
     """A student, confined by all layers, or ``without`` some: ``hand_in(text, without=["seccomp"])``."""
     students = []
 
-    def hand_in(text: str = "", without: tuple[str, ...] = ()) -> Student:
+    def hand_in(text: str = "", without: tuple[str, ...] = ()) -> StudentCode:
         files = {"gpt.py": (TRY + textwrap.dedent(text)).encode()}
-        students.append(Student(weaker(*without), files, Contract(main="gpt")))
+        students.append(StudentCode(weaker(*without), files, Contract(main="gpt")))
         return students[-1]
 
     yield hand_in

@@ -18,11 +18,11 @@ import pytest
 
 from autograder.sandbox.isolation import landlock, seccomp
 from autograder.sandbox.remote.client import Zygote
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 from tests.conftest import ROOT
 
 Weaker = Callable[..., Zygote]
-Hand = Callable[..., Student]
+Hand = Callable[..., StudentCode]
 IS_ROOT = os.geteuid() == 0
 LANDLOCK = landlock.prepare(str(ROOT))
 needs_landlock = pytest.mark.skipif(LANDLOCK is None, reason="this kernel has no Landlock")
@@ -57,15 +57,15 @@ def prctl(option, value=0):
 """
 
 
-def run(student: Student, name: str, *arguments: Any) -> Any:
+def run(student: StudentCode, name: str, *arguments: Any) -> Any:
     return student.function(name, *arguments)
 
 
-def attempt(student: Student, code: str) -> str:
+def attempt(student: StudentCode, code: str) -> str:
     return str(run(student, "attempt", code))
 
 
-def process_of(student: Student) -> int:
+def process_of(student: StudentCode) -> int:
     """The process that answers for ``student``."""
     attempt(student, "pass")
     assert student._process is not None

@@ -71,12 +71,12 @@ AS_OTHERS = [(), ("uid",), ("landlock",)]
 def test_honest_code_does_not_notice(hand_in: Hand, without: tuple[str, ...]) -> None:
     student = hand_in(HONEST, without)
     assert run(student, "optimizes")
-    assert student.troubles == []
+    assert student.failed_statements == []
     assert run(student, "absent", "no_such_library") == "No module named 'no_such_library'"
-    if "no_open" in student.held:  # what cannot be opened is absent, which code is prepared for
+    if "no_open" in student.layers:  # what cannot be opened is absent, which code is prepared for
         assert run(student, "absent", "hypothesis") == "No module named 'hypothesis'"
     assert run(student, "no_file") == "[Errno 2] No such file or directory: 'input.txt'"
-    assert run(student, "asks_for_a_thread") == ("can't start new thread" if "seccomp" in student.held else "started")
+    assert run(student, "asks_for_a_thread") == ("can't start new thread" if "seccomp" in student.layers else "started")
     assert run(student, "threads") == (2, [700.0, 700.0], 1400.0)
     assert run(student, "computes") == (False, (2, 3, 3), (2, 3, 8))
     assert run(student, "lazy") == 2

@@ -33,7 +33,7 @@ def test_nothing_but_libraries_can_be_read(hand_in: Hand, secret: Path, weaker: 
 def test_the_scratch_folder_of_another_worker_is_closed(hand_in: Hand) -> None:
     one = hand_in("def write():\n    open('mine', 'w').write('x')\n    return os.getcwd()", without=ONLY_LANDLOCK)
     folder = run(one, "write")
-    with one.fresh() as other:
+    with one.fresh_process() as other:
         assert attempt(other, f"open('{folder}/mine')") == "EACCES"
         assert attempt(other, f"os.listdir('{folder}')") == "EACCES"
         assert attempt(other, f"open('{folder}/yours', 'w')") == "EACCES"

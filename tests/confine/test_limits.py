@@ -14,7 +14,7 @@ def test_the_limits_that_held_are_those_of_the_process(hand_in: Hand) -> None:
     assert run(student, "limit", "RLIMIT_CPU") == (limits.submission_cpu + 1, limits.submission_cpu + 2)
     assert run(student, "limit", "RLIMIT_AS") == (limits.memory,) * 2
     assert run(student, "limit", "RLIMIT_CORE") == (0, 0)
-    assert {"cpu", "as", "fsize", "nofile", "core"} <= set(student.held)
+    assert {"cpu", "as", "fsize", "nofile", "core"} <= set(student.layers)
 
 
 def test_no_file_grows_beyond_its_limit(hand_in: Hand) -> None:

@@ -60,13 +60,13 @@ def test_chains_of_processes_cannot_outrun_the_sweep(hand_in: Hand) -> None:
         without=("seccomp",),
     )
     attempt(student, "pass")
-    if "uid" not in student.held:
+    if "uid" not in student.layers:
         pytest.skip("other users cannot read the libraries of this Python")
     uid = run(student, "chains")
-    assert users.in_use(uid)
+    assert users.has_processes(uid)
     student.close()
     until = time.monotonic() + 5
-    while users.in_use(uid):  # what has been killed takes a moment to be gone
+    while users.has_processes(uid):  # what has been killed takes a moment to be gone
         assert time.monotonic() < until
 
 

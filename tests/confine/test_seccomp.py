@@ -125,7 +125,7 @@ def test_without_landlock_nothing_is_opened_or_changed(hand_in: Hand, secret: Pa
     student = hand_in(without=without)
     for path in (secret, Path(confine.__file__), "/proc/self/environ", "/", os.__file__):
         assert attempt(student, f"os.open({str(path)!r}, os.O_RDONLY)") == "ENOENT"
-    assert "no_open" in student.held
+    assert "no_open" in student.layers
     assert attempt(student, "open('new', 'w')") == "ENOENT"
     for code in ("os.mkdir('new')", "os.symlink('/', 'new')", f"os.unlink({str(secret)!r})", "os.rename('.', 'new')"):
         assert attempt(student, code) == "EPERM"

@@ -11,7 +11,7 @@ import pytest
 from autograder.core.assignment import Contract
 from autograder.sandbox.isolation import confine, users
 from autograder.sandbox.remote.client import Zygote
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 from tests.confine.kit import TRY, Hand, in_child, needs_root, needs_seccomp, run
 from tests.conftest import ROOT
 
@@ -23,15 +23,15 @@ def test_each_worker_is_a_user_of_its_own_in_no_group_with_a_scratch_folder_of_i
     code = "def who(): return os.getresuid(), os.getresgid(), os.getgroups(), os.stat('.').st_uid, os.getcwd()"
     one = hand_in(code, without=("landlock",))
     users, gids, groups, owner, folder = run(one, "who")
-    assert "uid" in one.held
+    assert "uid" in one.layers
     assert len({*users, *gids, owner}) == 1
     assert users[0] != 0
     assert groups == []
     assert os.stat(folder).st_mode & 0o077 == 0
-    with one.fresh() as other:
+    with one.fresh_process() as other:
         used = run(other, "who")[0][0]
         assert used != users[0]
-    with one.fresh() as another:  # the number of a worker that has ended is used again
+    with one.fresh_process() as another:  # the number of a worker that has ended is used again
         assert run(another, "who")[0][0] == used
 
 
@@ -39,7 +39,7 @@ def test_each_worker_is_a_user_of_its_own_in_no_group_with_a_scratch_folder_of_i
 def test_another_user_is_in_no_group_of_root() -> None:
     def inside() -> list[int]:
         os.setgroups([0, 4242])
-        users.become(users.FIRST)
+        users.switch_user(users.FIRST)
         return os.getgroups()
 
     assert in_child(inside) == []
@@ -52,7 +52,7 @@ def test_two_graders_never_share_a_user(hand_in: Hand) -> None:
     one = hand_in(code, without=("landlock",))
     run(one, "who")
     with Zygote(without=("landlock",)) as zygote:
-        other = Student(zygote, {"gpt.py": (TRY + code).encode()}, Contract(main="gpt"))
+        other = StudentCode(zygote, {"gpt.py": (TRY + code).encode()}, Contract(main="gpt"))
         assert run(other, "who") != run(one, "who")
 
 

@@ -19,8 +19,8 @@ from autograder.assignment.oracle.client import Oracle
 from autograder.grading import exceptions
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.errors import Raised, StudentError
-from autograder.sandbox.remote.proxy import Module
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.proxy import ModuleProxy
+from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = pytest.mark.needs("MultiHeadAttention")
 
@@ -39,62 +39,71 @@ SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "he
 
 
 @pytest.fixture(scope="module")
-def judged(
-    student: Student, oracle: Oracle, shapes: list[tuple[int, int]], shared_rng: np.random.Generator
-) -> comparison.Judged:
+def attention_comparison(
+    student: StudentCode, oracle: Oracle, shapes: list[tuple[int, int]], module_rng: np.random.Generator
+) -> comparison.Comparison:
     """Compare with the oracle at H heads; T=1 counts first, since queries and keys don't matter there."""
-    return judge(student, oracle, H, shapes, shared_rng)
+    return compare_attention(student, oracle, H, shapes, module_rng)
 
 
-def test_shape(student: Student, shapes: list[tuple[int, int]], rng: np.random.Generator) -> None:
+def test_shape(student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator) -> None:
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     if outputs.unusable(module.pull()):  # the initial loss judges these
-        module.push(comparison.own_weights(module, rng))
+        module.push(comparison.random_weights_for(module, rng))
     for batch, length in (*shapes, (1, 1), (3, T_MAX)):
         x = rng.standard_normal((batch, length, D)).astype(np.float32)
         try:
             output(module(x), x)
         except Raised as error:
-            if cause := misfit(error, module, batch, length, rng):
-                raise Failed(exceptions.place(error), causes=[cause]) from None
+            if cause := describe_misfit(error, module, batch, length, rng):
+                raise Failed(exceptions.describe_location(error), causes=[cause]) from None
             raise
 
 
 @pytest.mark.charges
 def test_formula(
-    judged: comparison.Judged, charged: set[str], layouts: dict[str, comparison.Judged], notes: Notes
+    attention_comparison: comparison.Comparison,
+    deducted: set[str],
+    layouts: dict[str, comparison.Comparison],
+    notes: Notes,
 ) -> None:
-    charged.update(judged.names)
-    layouts["attention"] = judged
-    charged.update({"dropout_in_eval"} if judged.noise else ())
-    if judged.match is None and (name := FEW.get(judged.module.numel - D * D - D)):
-        raise Failed(comparison.differs(judged, "MultiHeadAttention"), causes=[mistakes.named(name)])
-    comparison.decide(judged, "MultiHeadAttention", notes, SEPARATE)
+    deducted.update(attention_comparison.names)
+    layouts["attention"] = attention_comparison
+    deducted.update({"dropout_in_eval"} if attention_comparison.noise else ())
+    if attention_comparison.match is None and (name := FEW.get(attention_comparison.module.numel - D * D - D)):
+        raise Failed(
+            comparison.describe_difference(attention_comparison, "MultiHeadAttention"), causes=[mistakes.named(name)]
+        )
+    comparison.raise_verdict(attention_comparison, "MultiHeadAttention", notes, SEPARATE)
 
 
 @pytest.mark.charges
 def test_heads(
-    student: Student,
+    student: StudentCode,
     oracle: Oracle,
-    judged: comparison.Judged,
-    layouts: dict[str, comparison.Judged],
+    attention_comparison: comparison.Comparison,
+    layouts: dict[str, comparison.Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    if judged.match is None:
+    if attention_comparison.match is None:
         raise Failed(
             f"The {H} heads can't be told apart while the output matches no known attention; fix the formula check "
             f"first."
         )
-    if judged.initial_gap:
+    if attention_comparison.initial_gap:
         raise Failed("At its own initial weights the output matches no known attention; fix the formula check first.")
-    wrong = [row for row in map(mistakes.named, judged.match.mistakes) if row.name in SEPARATE]
+    wrong = [row for row in map(mistakes.named, attention_comparison.match.mistakes) if row.name in SEPARATE]
     if wrong:
-        raise Failed(comparison.differs(judged, "MultiHeadAttention"), causes=wrong)
+        raise Failed(comparison.describe_difference(attention_comparison, "MultiHeadAttention"), causes=wrong)
     for heads in (1, MORE):
-        other = judge(student, oracle, heads, shapes, rng, expected=judged.names)
-        extra = set(other.match.mistakes) - set(judged.match.mistakes) if other.match else {"heads_wrong_number"}
+        other = compare_attention(student, oracle, heads, shapes, rng, expected=attention_comparison.names)
+        extra = (
+            set(other.match.mistakes) - set(attention_comparison.match.mistakes)
+            if other.match
+            else {"heads_wrong_number"}
+        )
         found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
         if found:
             layouts.pop("attention", None)  # for another H it computes something else
@@ -102,54 +111,58 @@ def test_heads(
                 f"For H={heads} the output doesn't match the formula with d_head={D // heads}.",
                 causes=found[:1],
             )
-    notes.say(f"1, {H} and {MORE} heads work, each head with its own weights.")
+    notes.remark(f"1, {H} and {MORE} heads work, each head with its own weights.")
 
 
 def test_simplex(
-    student: Student,
-    judged: comparison.Judged,
-    charged: set[str],
+    student: StudentCode,
+    attention_comparison: comparison.Comparison,
+    deducted: set[str],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    steps = {row.step for row in map(mistakes.named, judged.match.mistakes)} if judged.match else {"softmax"}
+    steps = (
+        {row.step for row in map(mistakes.named, attention_comparison.match.mistakes)}
+        if attention_comparison.match
+        else {"softmax"}
+    )
     if steps & {"merge", "split"} and not steps & {"mask", "softmax"}:
-        notes.say("The attention weights sum to 1, as the comparison with the formula shows.")
+        notes.remark("The attention weights sum to 1, as the comparison with the formula shows.")
         return
     B, T = shapes[0]
-    weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
+    weights = {name: value.astype(np.float32) for name, value in attention_comparison.weights.items()}
     module, replica = build_twice(student)
     # If the weights sum to 1, an average of nearly equal vectors is nearly the same vector.
-    x = nearly_alike(rng, B, T, D).astype(np.float32)
-    alone = outputs.under(replica, weights, x[:, :1])
+    x = nearly_equal_rows(rng, B, T, D).astype(np.float32)
+    alone = outputs.output_under_weights(replica, weights, x[:, :1])
     module.push(weights)
-    gap = np.abs(outputs.tensor(module(x), x.shape) - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
+    gap = np.abs(outputs.require_tensor(module(x), x.shape) - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
     if not gap.max() <= 10 * ALIKE:
         row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
-        causes = comparison.known(charged, comparison.NO_AVERAGE)
+        causes = comparison.already_deducted(deducted, comparison.NO_AVERAGE)
         raise Failed(
             f"With nearly the same vector at all {T} positions, the output at position {position} differs from a "
             f"single position's by {gap[row, position]:.2g}; with attention weights that sum to 1 it wouldn't.",
             "" if causes else "Is the softmax over the key axis (dim=-1), and is its output used unchanged?",
             causes,
         )
-    matrix = read_out(student, judged)
+    matrix = read_out(student, attention_comparison)
     if matrix is not None:
-        notes.show(attention=[[round(float(w), 4) for w in row] for row in matrix])
-    notes.say("The attention weights of each position sum to 1.")
+        notes.record(attention=[[round(float(w), 4) for w in row] for row in matrix])
+    notes.remark("The attention weights of each position sum to 1.")
 
 
 def test_causal(
-    student: Student,
-    judged: comparison.Judged,
-    charged: set[str],
+    student: StudentCode,
+    attention_comparison: comparison.Comparison,
+    deducted: set[str],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
     T = shapes[1][1]
-    weights = {name: value.astype(np.float32) for name, value in judged.weights.items()}
+    weights = {name: value.astype(np.float32) for name, value in attention_comparison.weights.items()}
     module, replica = build_twice(student)
     # Row s - 1 changes from position s on, and the last row at position 0 alone.
     x = rng.standard_normal((T, T, D)).astype(np.float32)
@@ -170,7 +183,7 @@ def test_causal(
         break
     moved = np.abs(after - before).max(-1)
     scale = max(1.0, float(np.abs(before).max()))
-    causes = comparison.known(charged, comparison.LEAK)
+    causes = comparison.already_deducted(deducted, comparison.LEAK)
     for start in range(1, T):
         early, late = moved[start - 1, :start], moved[start - 1, start:]
         if not early.max() <= SMALL * scale:
@@ -193,33 +206,33 @@ def test_causal(
                 f"unchanged.",
                 "Does each position attend to itself?",
             )
-    blind = comparison.known(charged, comparison.BLIND)
+    blind = comparison.already_deducted(deducted, comparison.BLIND)
     if not moved[-1].min() > SMALL * scale:
         raise Failed(
             f"Changing x at position 0 left the output at position {int(moved[-1].argmin())} unchanged.",
             "" if blind else "Each position must attend to all positions up to its own.",
             blind,
         )
-    notes.say("Each position attends to itself and all earlier positions, and to no later one.")
+    notes.remark("Each position attends to itself and all earlier positions, and to no later one.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def judge(
-    student: Student,
+def compare_attention(
+    student: StudentCode,
     oracle: Oracle,
     heads: int,
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     d: int = D,
     expected: Collection[str] | None = None,
-) -> comparison.Judged:
+) -> comparison.Comparison:
     """Compare the class with the oracle for that number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}
     inputs = [rng.standard_normal((*shape, d)) for shape in shapes]
-    inputs += [nearly_alike(rng, *shapes[1], d), rng.standard_normal((1, 1, d))]
-    return comparison.against_oracle(
+    inputs += [nearly_equal_rows(rng, *shapes[1], d), rng.standard_normal((1, 1, d))]
+    return comparison.compare_with_oracle(
         oracle,
         "attention",
         lambda double: student.build("MultiHeadAttention", sizes, double=double),
@@ -231,18 +244,18 @@ def judge(
     )
 
 
-def build_twice(student: Student) -> tuple[Module, Module]:
+def build_twice(student: StudentCode) -> tuple[ModuleProxy, ModuleProxy]:
     """Build the class here and in the replica, so that neither side can remember the other's calls."""
     sizes = {"d": D, "H": H, "T_max": T_MAX}
-    return student.build("MultiHeadAttention", sizes), student.witness.build("MultiHeadAttention", sizes)
+    return student.build("MultiHeadAttention", sizes), student.replica.build("MultiHeadAttention", sizes)
 
 
-def nearly_alike(rng: np.random.Generator, B: int, T: int, d: int) -> np.ndarray:
+def nearly_equal_rows(rng: np.random.Generator, B: int, T: int, d: int) -> np.ndarray:
     """Return (B, T, d) with nearly equal vectors at all positions of a row."""
     return rng.standard_normal((B, 1, d)) + ALIKE * rng.standard_normal((B, T, d))
 
 
-def row_by_row(module: Module, x: np.ndarray) -> np.ndarray:
+def row_by_row(module: ModuleProxy, x: np.ndarray) -> np.ndarray:
     """Return the output (B, T, D) for each row alone, from one batch if that makes no difference."""
     with contextlib.suppress(Failed, StudentError):
         one = slice(len(x) // 2, len(x) // 2 + 1)  # with rows before and after it
@@ -252,7 +265,7 @@ def row_by_row(module: Module, x: np.ndarray) -> np.ndarray:
     return np.concatenate([output(module(row[None]), row[None]) for row in x])
 
 
-def misfit(error: Raised, module: Module, B: int, T: int, rng: np.random.Generator) -> Mistake | None:
+def describe_misfit(error: Raised, module: ModuleProxy, B: int, T: int, rng: np.random.Generator) -> Mistake | None:
     """Name the mistake that the sizes in an exception at (B, T, D) reveal."""
     text = error.remote.text
     if met := re.search(r"mat1 and mat2 .* \((\d+)x(\d+) and (\d+)x\d+\)", text):
@@ -285,22 +298,28 @@ def output(out: Any, x: np.ndarray) -> np.ndarray:
             which = "every position" if len(bad) == T else f"position {', '.join(map(str, bad))}"
             cause = mistakes.named(left_empty[bad])
             raise Failed(f"For T={T} the output at {which} is not finite.", causes=[cause])
-    return outputs.tensor(out, x.shape)
+    return outputs.require_tensor(out, x.shape)
 
 
-def read_out(student: Student, judged: comparison.Judged) -> np.ndarray | None:
+def read_out(student: StudentCode, attention_comparison: comparison.Comparison) -> np.ndarray | None:
     """Return the first head's attention weights (T, T), read from the output; None if the layout is unknown.
 
     Values and projection are set so that the output *is* the matrix: position s has a 1 in feature s, the first head's
     values copy the features, and the projection copies the values.
     """
-    match = judged.match
-    if match is None or match.count != H or {"heads_full_size", "value_is_key", "value_is_query"} & judged.names:
+    match = attention_comparison.match
+    if (
+        match is None
+        or match.count != H
+        or {"heads_full_size", "value_is_key", "value_is_query"} & attention_comparison.names
+    ):
         return None
-    own = [p for p in judged.module.parameters if p.name in judged.weights]
+    own = [p for p in attention_comparison.module.parameters if p.name in attention_comparison.weights]
     shapes = [(p.name, p.shape) for p in own]
-    reading = next(itertools.islice(layout.readings("attention", shapes, {"d": D, "H": H}), match.reading, None))
-    flat = np.concatenate([*(judged.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
+    reading = next(
+        itertools.islice(layout.candidate_layouts("attention", shapes, {"d": D, "H": H}), match.reading, None)
+    )
+    flat = np.concatenate([*(attention_comparison.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
     length = D // H  # positions that fit into one head
     for role in {"v", "o"} & reading.keys():  # the input itself may serve as values
         flat[reading[role]] = 0.0
@@ -314,4 +333,4 @@ def read_out(student: Student, judged: comparison.Judged) -> np.ndarray | None:
     module.push({name: flat[place].astype(np.float32) for name, place in places})
     x = np.random.default_rng(0).standard_normal((1, length, D)).astype(np.float32)
     x[0, :, :length] = np.eye(length)
-    return outputs.tensor(module(x), x.shape)[0, :, :length]
+    return outputs.require_tensor(module(x), x.shape)[0, :, :length]

@@ -9,7 +9,7 @@ from autograder.assignment import mistakes
 from autograder.assignment.measure import comparison, outputs
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading.verdict import Failed, Notes
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = pytest.mark.needs("Block")
 
@@ -21,41 +21,41 @@ QUIET = 1e-3  # size of nearly zero sublayers: exact zeros would give the check 
 
 @pytest.mark.charges
 def test_composition(
-    student: Student,
+    student: StudentCode,
     oracle: Oracle,
-    charged: set[str],
-    layouts: dict[str, comparison.Judged],
+    deducted: set[str],
+    layouts: dict[str, comparison.Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
     probes = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
-    probed = comparison.around_probes(student, "Block", SIZES, probes, TRIAL)
+    probed = comparison.build_with_stubs(student, "Block", SIZES, probes, TRIAL)
     if not probed.used:
         student.release()  # the stubs
         try:
             _by_values(student, oracle, *shapes[0], rng)
         except Failed:
-            probed = comparison.around_probes(student, "Block", SIZES, probes, TRIAL)
+            probed = comparison.build_with_stubs(student, "Block", SIZES, probes, TRIAL)
             judged = _judge(oracle, probes, probed, shapes, rng)  # a sublayer may exist without being called
             if judged.match is None:
                 raise
         else:
-            notes.say("This block has no separate attention and MLP modules; its output is correct.")
+            notes.remark("This block has no separate attention and MLP modules; its output is correct.")
             return
     else:
         judged = _judge(oracle, probes, probed, shapes, rng)
-    charged.update(judged.names)
+    deducted.update(judged.names)
     if probed.used:
         layouts["block"] = judged
-    comparison.decide(judged, "the block", notes)
+    comparison.raise_verdict(judged, "the block", notes)
 
 
 def test_identity(
-    student: Student,
+    student: StudentCode,
     oracle: Oracle,
-    charged: set[str],
-    layouts: dict[str, comparison.Judged],
+    deducted: set[str],
+    layouts: dict[str, comparison.Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
@@ -63,18 +63,18 @@ def test_identity(
     B, T = shapes[0]
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     at_work = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
-    module, _ = comparison.with_stand_ins(student, "Block", SIZES, at_work, TRIAL)
-    module.push(comparison.own_weights(module, rng))  # gains may start at zero
-    if not np.abs(outputs.tensor(module(x), x.shape) - x).max() > 1e-3:
+    module, _ = comparison.stub_parts(student, "Block", SIZES, at_work, TRIAL)
+    module.push(comparison.random_weights_for(module, rng))  # gains may start at zero
+    if not np.abs(outputs.require_tensor(module(x), x.shape) - x).max() > 1e-3:
         raise Failed("The block returns x unchanged even if its attention and MLP return nonzero outputs.")
     quiet = {name: QUIET * rng.standard_normal((D, D)) / np.sqrt(D) for name in at_work}
-    module, used = comparison.with_stand_ins(student, "Block", SIZES, quiet, TRIAL)
+    module, used = comparison.stub_parts(student, "Block", SIZES, quiet, TRIAL)
     # All other weights are small too, so sublayers that are not separate modules are nearly zero as well.
-    weights = comparison.own_weights(module, rng)
+    weights = comparison.random_weights_for(module, rng)
     module.push({name: (QUIET * value).astype(np.float32) for name, value in weights.items()})
-    out = outputs.tensor(module(x), x.shape)
+    out = outputs.require_tensor(module(x), x.shape)
     gap = float(np.abs(out - x).max())
-    causes = comparison.known(charged, comparison.DISTURBS)
+    causes = comparison.already_deducted(deducted, comparison.DISTURBS)
     if not gap <= 20 * QUIET:
         raise Failed(
             f"With an attention and an MLP that return almost zero, the block changes x by up to {gap:.2g}; it should "
@@ -83,7 +83,7 @@ def test_identity(
             causes,
         )
     if used and "block" in layouts:
-        probed = comparison.around_probes(student, "Block", SIZES, quiet, TRIAL)
+        probed = comparison.build_with_stubs(student, "Block", SIZES, quiet, TRIAL)
         # Mistakes in the residual path show however small the sublayers' outputs are.
         now, otherwise = _judge(oracle, quiet, probed, shapes, rng), layouts["block"]
         if otherwise.match and (not now.match or (now.names ^ otherwise.names) & comparison.DISTURBS):
@@ -92,37 +92,37 @@ def test_identity(
                 "" if causes else "Does forward depend on the size of the sublayers' outputs?",
                 causes,
             )
-    notes.say("The block is the identity when both sublayers return zero.")
+    notes.remark("The block is the identity when both sublayers return zero.")
 
 
 def _judge(
     oracle: Oracle,
     probes: dict[str, np.ndarray],
-    probed: comparison.Probed,
+    probed: comparison.StubbedClass,
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
-) -> comparison.Judged:
+) -> comparison.Comparison:
     """Compare the block with the oracle, with stubs in place of its attention and its MLP."""
-    return comparison.against_oracle(
+    return comparison.compare_with_oracle(
         oracle,
         "block",
         probed.build,
         [rng.standard_normal((*shape, D)) for shape in shapes],
-        lambda out, x: outputs.tensor(out, x.shape),
+        lambda out, x: outputs.require_tensor(out, x.shape),
         {"d": D},
         rng,
         {"attention": probes["MultiHeadAttention"], "mlp": probes["MLP"]},
     )
 
 
-def _by_values(student: Student, oracle: Oracle, B: int, T: int, rng: np.random.Generator) -> None:
+def _by_values(student: StudentCode, oracle: Oracle, B: int, T: int, rng: np.random.Generator) -> None:
     """Compare a block in which no sublayer can be replaced; raise Failed if it differs from the formula.
 
     The matrices of one sublayer are zero while the other is compared with the oracle. All gains and biases are one, so
     it does not matter which is which. Known mistakes inside a sublayer are not held against the block.
     """
     module = student.build("Block", SIZES)
-    outputs.affordable(module)
+    outputs.require_affordable(module)
     matrices = {p.name: p for p in module.parameters if p.is_matrix}
     wide = {name for name, p in matrices.items() if 4 * D in p.shape}
     weights = {p.name: np.ones(p.shape, np.float32) for p in module.parameters}
@@ -130,7 +130,7 @@ def _by_values(student: Student, oracle: Oracle, B: int, T: int, rng: np.random.
 
     def with_only(names: set[str], x: np.ndarray) -> np.ndarray:
         module.push({name: w if name in names or name not in matrices else 0 * w for name, w in weights.items()})
-        return outputs.tensor(module(x), x.shape).astype(np.float32)
+        return outputs.require_tensor(module(x), x.shape).astype(np.float32)
 
     def flat(names: set[str]) -> bool:
         """Return whether all positions are equal: then x itself does not reach the output."""
@@ -145,7 +145,7 @@ def _by_values(student: Student, oracle: Oracle, B: int, T: int, rng: np.random.
         own = {name: weights[name] for name in names} | {f"{n}.bias": np.ones(k, "f4") for n, k in biases.items()}
         found = oracle.identify(component, own, cases, {"d": D, "H": H}, {}, comparison.ROUNDED)
         if not found.matches:
-            gap = "" if found.gap is None else f"; it is off by up to {comparison.percent(found.gap)}"
+            gap = "" if found.gap is None else f"; it is off by up to {comparison.format_percent(found.gap)}"
             silent = 1 if component == "attention" else 0
             alone = [(_normed(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
             which = "block_no_residual" if flat(set(matrices) - wide) and flat(wide) else ""

@@ -19,10 +19,10 @@ from autograder.assignment.oracle import layout, parameter_count
 from autograder.assignment.oracle.client import Oracle
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
-from autograder.sandbox.remote.errors import Absent, StudentError
-from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.errors import NotDefined, StudentError
+from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.replies import LARGEST
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 CLOSE = 1e-4  # float32, entries of order 1
 Pair = tuple[np.ndarray, np.ndarray]
@@ -33,12 +33,12 @@ CLOSE_TO_1 = 0.05  # a standard deviation of 65 x 128 entries
 
 @pytest.mark.needs("GPT")
 def test_weight_tying(
-    student: Student, sizes: Sizes, charged: set[str], rng: np.random.Generator, notes: Notes
+    student: StudentCode, sizes: Sizes, deducted: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
     n = sizes.course
     table = n.V * n.d
     if not student.accepts("GPT", "tie_weights"):
-        raise Absent("GPT", "GPT", "GPT has no argument tie_weights")
+        raise NotDefined("GPT", "GPT", "GPT has no argument tie_weights")
     model = student.build("GPT", {**n.arguments(), "tie_weights": True}, seed=int(rng.integers(1 << 31)))
     untied = student.shared("GPT", n.arguments()).numel
     if model.numel == untied != parameter_count.total(n) - table:  # a GPT that is always tied passes too
@@ -49,16 +49,16 @@ def test_weight_tying(
                 f"With tie_weights=True there are still {untied:,} parameters; tying removes V * d of them.",
                 causes=[mistakes.named("tied_by_copy")],
             )
-        raise Absent("GPT", "GPT", f"tie_weights=True changes nothing yet: {untied:,} parameters as before")
+        raise NotDefined("GPT", "GPT", f"tie_weights=True changes nothing yet: {untied:,} parameters as before")
     if model.numel not in (untied - table, parameter_count.total(n) - table):
         raise Failed(
             f"With tie_weights=True there are {model.numel:,} parameters; without one V x d matrix {untied:,} become "
             f"{untied - table:,}."
         )
-    _uses_table(student, sizes.small, charged, rng)
+    _uses_table(student, sizes.small, deducted, rng)
     idx = rng.integers(0, n.V, (BATCH, n.T_max))
     with outputs.blaming_initial_weights(model):
-        logits = outputs.logits(model(idx), (BATCH, n.T_max, n.V))
+        logits = outputs.require_logits(model(idx), (BATCH, n.T_max, n.V))
     loss = float(uniform_loss(logits.astype(np.float64)).mean())
     chance = math.log(n.V)
     if not chance - BELOW <= loss <= chance + ABOVE:
@@ -69,11 +69,13 @@ def test_weight_tying(
             "" if wide else "Which initialisation suits both uses of the matrix?",
             wide,
         )
-    notes.say(f"{model.numel:,} parameters, initial loss {loss:.2f}.")
+    notes.remark(f"{model.numel:,} parameters, initial loss {loss:.2f}.")
 
 
 @pytest.mark.needs("BatchedMultiHeadAttention")
-def test_batched_heads(student: Student, sizes: Sizes, oracle: Oracle, rng: np.random.Generator, notes: Notes) -> None:
+def test_batched_heads(
+    student: StudentCode, sizes: Sizes, oracle: Oracle, rng: np.random.Generator, notes: Notes
+) -> None:
     n, (B, T) = sizes.small, (2, 7)
     batched = student.build("BatchedMultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max})
     shapes = {p.name: p.shape for p in batched.parameters}
@@ -88,11 +90,11 @@ def test_batched_heads(student: Student, sizes: Sizes, oracle: Oracle, rng: np.r
     weights = {name: (rng.standard_normal(shape) / math.sqrt(n.d)).astype(np.float32) for name, shape in shapes.items()}
     batched.push(weights)
     x = rng.standard_normal((B, T, n.d)).astype(np.float32)
-    got = outputs.tensor(batched(x), x.shape)
+    got = outputs.require_tensor(batched(x), x.shape)
     right = oracle.attention(as_heads(weights, n), x)
     if not np.abs(got - right).max() <= CLOSE:
         tensors = {name: weights[name] for name in wanted}
-        cases = [(x, got), (x[:, :1], outputs.tensor(batched(x[:, :1]), x[:, :1].shape))]
+        cases = [(x, got), (x[:, :1], outputs.require_tensor(batched(x[:, :1]), x[:, :1].shape))]
         found = oracle.identify("attention", tensors, cases, {"d": n.d, "H": n.H}, {}, comparison.ROUNDED, readings=1)
         causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
         raise Failed(
@@ -102,15 +104,15 @@ def test_batched_heads(student: Student, sizes: Sizes, oracle: Oracle, rng: np.r
             causes,
             either=len(found.matches) > 1,
         )
-    notes.say("Matches the loop over heads for the same weights.")
+    notes.remark("Matches the loop over heads for the same weights.")
 
 
 @pytest.mark.needs("qk_ov", "MultiHeadAttention")
 def test_qk_ov(
-    student: Student,
+    student: StudentCode,
     sizes: Sizes,
     oracle: Oracle,
-    charged: set[str],
+    deducted: set[str],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
@@ -120,7 +122,7 @@ def test_qk_ov(
     weights = outputs.random_weights(module, rng)
     module.push(weights)
     x = rng.standard_normal((B, T, n.d)).astype(np.float32)
-    out = outputs.tensor(module(x), x.shape).astype(np.float64)
+    out = outputs.require_tensor(module(x), x.shape).astype(np.float64)
     pairs = [_pair(pair, n.d) for pair in _listed(student.function("qk_ov", module), n.H)]
     rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
     # The products belong to this module if they alone reproduce its output, up to the bias of the projection.
@@ -128,7 +130,7 @@ def test_qk_ov(
     own = (
         []
         if _misfit(out, x, pairs, n) <= 1e-3 * scale
-        else _of_weights(student, oracle, n, weights, charged, shapes, rng)
+        else _of_weights(student, oracle, n, weights, deducted, shapes, rng)
     )
     if not _misfit(out, x, pairs, n) <= 1e-3 * scale and not any(_alike(pairs, right) for right in own[:1]):
         turned = ((True, False), (False, True), (True, True))
@@ -148,25 +150,25 @@ def test_qk_ov(
         )
     if rank > n.d // n.H:
         raise Failed(f"One product has rank {rank}; the rank is at most d/H = {n.d // n.H}.")
-    notes.say(f"The products reproduce the attention, each with rank at most d/H = {n.d // n.H}.")
+    notes.remark(f"The products reproduce the attention, each with rank at most d/H = {n.d // n.H}.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Generator) -> None:
+def _uses_table(student: StudentCode, n: Dims, deducted: set[str], rng: np.random.Generator) -> None:
     """Raise Failed unless a tied GPT uses one table as unembedding and as token embedding.
 
     The row of a token that is not in the input moves that token's logit, differently at each position, and no other
     logit; the row of a token in the input moves other logits too. The two sides run in different processes.
     """
     arguments = {**n.arguments(), "tie_weights": True}
-    model, twin = student.build("GPT", arguments), student.witness.build("GPT", arguments)
+    model, twin = student.build("GPT", arguments), student.replica.build("GPT", arguments)
     weights = outputs.random_weights(model, rng)
     absent = int(rng.integers(n.V))
     idx, targets = (tokens + (tokens >= absent) for tokens in rng.integers(0, n.V - 1, (2, ROWS, n.T_max)))
     model.push(weights)
-    before = outputs.logits(model(idx), (ROWS, n.T_max, n.V)).astype(np.float64)
+    before = outputs.require_logits(model(idx), (ROWS, n.T_max, n.V)).astype(np.float64)
 
     def moved(token: int, name: str, row: Row) -> tuple[np.ndarray, np.ndarray]:
         """Measure how far a token's own logit and all others move when its row is negated, relative to the largest.
@@ -176,7 +178,7 @@ def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Gen
         turned = weights[name].copy()
         turned[row] *= -1
         twin.push(weights | {name: turned})
-        change = outputs.logits(twin(idx), before.shape) - before
+        change = outputs.require_logits(twin(idx), before.shape) - before
         gap = np.abs(change - np.median(change, -1, keepdims=True)) / max(1.0, float(np.abs(before).max()))
         return gap[..., token], np.delete(gap, token, -1)
 
@@ -192,7 +194,7 @@ def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Gen
         )
     present = int(idx[0, 0])
     looked_up = any(moved(present, *place)[1].max() > CLOSE for place in _rows(model, n, present) if place[0] == name)
-    if not looked_up and not comparison.known(charged, comparison.BLIND):
+    if not looked_up and not comparison.already_deducted(deducted, comparison.BLIND):
         raise Failed(
             f"With tie_weights=True, negating the unembedding's row of input token {present} changes no other logit: "
             f"tokens are embedded with a different table."
@@ -208,7 +210,7 @@ def _uses_table(student: Student, n: Dims, charged: set[str], rng: np.random.Gen
             )
 
 
-def _rows(model: Module, n: Dims, token: int) -> Iterator[tuple[str, Row]]:
+def _rows(model: ModuleProxy, n: Dims, token: int) -> Iterator[tuple[str, Row]]:
     """Yield where a token's vector may be: in a token table, or in one shared by tokens and positions."""
     for p in model.parameters:
         for axis, size in enumerate(p.shape):
@@ -241,11 +243,11 @@ def _pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_weights(
-    student: Student,
+    student: StudentCode,
     oracle: Oracle,
     n: Dims,
     weights: dict[str, np.ndarray],
-    charged: set[str],
+    deducted: set[str],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
 ) -> list[list[Pair]]:
@@ -253,12 +255,14 @@ def _of_weights(
 
     Empty if the layout is unknown. Mistakes of the module itself are judged elsewhere.
     """
-    judged = attention.judge(student, oracle, n.H, shapes, rng, n.d, expected=charged)
+    judged = attention.compare_attention(student, oracle, n.H, shapes, rng, n.d, expected=deducted)
     if judged.match is None or judged.match.count != n.H:
         return []
     tensors = [(p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights]
     reading = next(
-        itertools.islice(layout.readings("attention", tensors, {"d": n.d, "H": n.H}), judged.match.reading, None)
+        itertools.islice(
+            layout.candidate_layouts("attention", tensors, {"d": n.d, "H": n.H}), judged.match.reading, None
+        )
     )
     if not set(layout.ROLES) <= reading.keys() or not all(name in weights for name, _ in tensors):
         return []

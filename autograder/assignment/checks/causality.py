@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from autograder.assignment.measure import comparison, outputs, whole_model
-from autograder.assignment.measure.whole_model import Forward, Whole
+from autograder.assignment.measure.whole_model import Forward, WholeModel
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.errors import Raised, StudentError
-from autograder.sandbox.remote.proxy import Module
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.proxy import ModuleProxy
+from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
@@ -46,24 +46,24 @@ class Sides:
 
     def moved(self, row: int) -> np.ndarray:
         """Return (T,): how far each position's logits moved, relative to the largest logit; 0 within rounding."""
-        moved = np.abs(self.after[row] - self.before[row]).max(-1) / scale(self.before)
+        moved = np.abs(self.after[row] - self.before[row]).max(-1) / rescale(self.before)
         return np.where(moved <= self.tolerance, 0, moved)
 
 
 @pytest.fixture(scope="module")
-def tokens(sizes: Sizes, shared_rng: np.random.Generator) -> np.ndarray:
+def tokens(sizes: Sizes, module_rng: np.random.Generator) -> np.ndarray:
     n = sizes.course
-    return shared_rng.integers(0, n.V, (len(CHANGED) + 1, n.T_max))
+    return module_rng.integers(0, n.V, (len(CHANGED) + 1, n.T_max))
 
 
 @pytest.fixture(scope="module")
-def model(student: Student, sizes: Sizes) -> Module:
+def model(student: StudentCode, sizes: Sizes) -> ModuleProxy:
     return student.shared("GPT", sizes.course.arguments())
 
 
 @pytest.fixture(scope="module")
-def weights(model: Module, shared_rng: np.random.Generator) -> dict[str, np.ndarray]:
-    return outputs.random_weights(model, shared_rng)
+def weights(model: ModuleProxy, module_rng: np.random.Generator) -> dict[str, np.ndarray]:
+    return outputs.random_weights(model, module_rng)
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def starts(sizes: Sizes) -> tuple[int, ...]:
 
 
 @pytest.fixture(scope="module")
-def pushed(model: Module, weights: dict[str, np.ndarray]) -> Module:
+def pushed(model: ModuleProxy, weights: dict[str, np.ndarray]) -> ModuleProxy:
     """Push ``weights`` into the model, which has not seen ``tokens``: one side of the comparisons."""
     model.push(weights)
     return model
@@ -82,56 +82,56 @@ def pushed(model: Module, weights: dict[str, np.ndarray]) -> Module:
 
 @pytest.fixture(scope="module")
 def measured(
-    student: Student,
+    student: StudentCode,
     sizes: Sizes,
-    whole: Whole,
+    whole: WholeModel,
     weights: dict[str, np.ndarray],
-    pushed: Module,
+    pushed: ModuleProxy,
     tokens: np.ndarray,
     starts: tuple[int, ...],
-    shared_rng: np.random.Generator,
+    module_rng: np.random.Generator,
 ) -> Sides:
     """Measure the student's model.
 
     The other side comes from the oracle if they agree up to rounding, else from a replica that sees only ``tokens``.
     """
     n = sizes.course
-    if not whole.mistakes and (known := whole.forward(pushed, n, pushed.pull() | weights, shared_rng)):
+    if not whole.mistakes and (known := whole.forward(pushed, n, pushed.pull() | weights, module_rng)):
         sides = compare_sides(known, logits_of(pushed, n), tokens, starts, n.V, ROUNDED)
         if not sides.rows_mix and not any(sides.moved(row)[:start].any() for row, start in enumerate(starts[:4])):
             return sides
-    witness = student.witness.shared("GPT", n.arguments())
+    witness = student.replica.shared("GPT", n.arguments())
     witness.push(weights)
     # A model whose first call differs from later ones gives different logits on the two sides.
-    pushed(changed_from(tokens[CHANGED], starts, n.V)[:1])
+    pushed(first_changed_position(tokens[CHANGED], starts, n.V)[:1])
     return compare_sides(logits_of(witness, n), logits_of(pushed, n), tokens, starts, n.V)
 
 
 @pytest.fixture(scope="module")
 def composed(
-    whole: Whole,
-    model: Module,
+    whole: WholeModel,
+    model: ModuleProxy,
     sizes: Sizes,
     weights: dict[str, np.ndarray],
     tokens: np.ndarray,
     starts: tuple[int, ...],
-    shared_rng: np.random.Generator,
+    module_rng: np.random.Generator,
 ) -> Sides | None:
     """Measure the oracle's composition of the classes with their mistakes; None if there are none or it is unknown."""
     if not whole.mistakes:
         return None
     model.push(weights)
-    forward = whole.forward(model, sizes.course, model.pull() | weights, shared_rng)
+    forward = whole.forward(model, sizes.course, model.pull() | weights, module_rng)
     return forward and compare_sides(forward, forward, tokens, starts, sizes.course.V)
 
 
 def test_full_model(
     measured: Sides,
     composed: Sides | None,
-    pushed: Module,
+    pushed: ModuleProxy,
     sizes: Sizes,
     tokens: np.ndarray,
-    charged: set[str],
+    deducted: set[str],
     notes: Notes,
 ) -> None:
     try:
@@ -139,37 +139,37 @@ def test_full_model(
     except (Failed, StudentError):
         matrix = np.zeros((1, 1))  # only a picture
     starts = measured.starts[:4]
-    notes.show(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=starts)
+    notes.record(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=starts)
     for sides in filter(None, (measured, composed)):
         leaks = [(float(sides.moved(row)[:start].max()), row, start) for row, start in enumerate(starts)]
         worst, row, start = max(leaks)
         if not worst <= TOLERANCE:
             earliest = int(np.argmax(sides.moved(row) > TOLERANCE))
-            causes = comparison.known(charged, comparison.LEAK)
+            causes = comparison.already_deducted(deducted, comparison.LEAK)
             raise Failed(
                 f"Changing the tokens from position {start} on moved the logits at position {earliest} by "
-                f"{worst * scale(sides.before):.2g}; no logits before position {start} may move.",
+                f"{worst * rescale(sides.before):.2g}; no logits before position {start} may move.",
                 "" if causes else _likely(matrix, sides.moved(row), start),
                 causes,
             )
-    notes.say(f"Changing the suffix from position {', '.join(map(str, starts))} on moved no earlier logit.")
+    notes.remark(f"Changing the suffix from position {', '.join(map(str, starts))} on moved no earlier logit.")
 
 
 def test_past(
-    student: Student,
+    student: StudentCode,
     measured: Sides,
-    whole: Whole,
+    whole: WholeModel,
     sizes: Sizes,
     weights: dict[str, np.ndarray],
     tokens: np.ndarray,
-    charged: set[str],
+    deducted: set[str],
     notes: Notes,
 ) -> None:
     sides = measured
     if any(~(sides.moved(row)[start:] > MOVED).all() for row, start in enumerate(sides.starts)):
         small = {name: value * np.float32(GENTLE) if value.ndim > 1 else value for name, value in weights.items()}
-        sides = gently(student, sizes.course, small, tokens[CHANGED], sides.starts)
-    causes = comparison.known(charged, comparison.BLIND)
+        sides = with_gentle_weights(student, sizes.course, small, tokens[CHANGED], sides.starts)
+    causes = comparison.already_deducted(deducted, comparison.BLIND)
     for row, start in enumerate(sides.starts[:4]):
         still = np.flatnonzero(~(sides.moved(row)[start:] > 0)) + start
         if still.size:
@@ -193,14 +193,14 @@ def test_past(
             f"{whole.unused} All blocks are among these, so later positions depend on the past without attention.",
             whole_model.UNUSED,
         )
-    notes.show(reach=float(f"{moved[-1]:.2g}"))
-    notes.say(f"The first token affects the logits at all {sizes.course.T_max} positions.")
+    notes.record(reach=float(f"{moved[-1]:.2g}"))
+    notes.remark(f"The first token affects the logits at all {sizes.course.T_max} positions.")
 
 
-def test_batch_rows(measured: Sides, composed: Sides | None, charged: set[str]) -> None:
+def test_batch_rows(measured: Sides, composed: Sides | None, deducted: set[str]) -> None:
     for sides in filter(None, (measured, composed)):
         if sides.rows_mix:
-            causes = comparison.known(charged, comparison.ROWS_MIX)
+            causes = comparison.already_deducted(deducted, comparison.ROWS_MIX)
             raise Failed(
                 f"Changing all other rows of the batch moved the logits of the unchanged row by {sides.rows_mix:.2g}; "
                 f"they must not move.",
@@ -209,51 +209,53 @@ def test_batch_rows(measured: Sides, composed: Sides | None, charged: set[str]) 
             )
 
 
-def test_simplex(student: Student, sizes: Sizes, charged: set[str], rng: np.random.Generator, notes: Notes) -> None:
+def test_simplex(
+    student: StudentCode, sizes: Sizes, deducted: set[str], rng: np.random.Generator, notes: Notes
+) -> None:
     n = replace(sizes.small, T_max=14)  # no other matrix has a size near T_max
     row = np.full((1, n.T_max), rng.integers(n.V))
     # A norm over positions would blow up what they differ by; it is deducted in its own check.
-    alike = 0.0 if charged & {"norm_over_time", "norm_over_both"} else ALIKE
+    alike = 0.0 if deducted & {"norm_over_time", "norm_over_both"} else ALIKE
     try:
         # In float64, since a norm along a constant axis amplifies rounding.
         repeated, alone = constant(student, n, row, rng, alike, double=True)
     except Raised:
         repeated, alone = constant(student, n, row, rng, alike, double=False)
-    gap = np.abs(repeated - alone).max(-1) / scale(alone)
+    gap = np.abs(repeated - alone).max(-1) / rescale(alone)
     if not gap.max() <= CONSTANT:
-        causes = comparison.known(charged, comparison.NO_AVERAGE)
+        causes = comparison.already_deducted(deducted, comparison.NO_AVERAGE)
         raise Failed(
             f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
-            f"{int(gap.argmax())} differ from a single token's by {gap.max() * scale(alone):.2g}.",
+            f"{int(gap.argmax())} differ from a single token's by {gap.max() * rescale(alone):.2g}.",
             "" if causes else "Do the attention weights of each position sum to 1, in every head?",
             causes,
         )
-    notes.say("A constant input gives the same logits at all positions.")
+    notes.remark("A constant input gives the same logits at all positions.")
 
 
-def gently(
-    student: Student, n: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray, starts: tuple[int, ...]
+def with_gentle_weights(
+    student: StudentCode, n: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray, starts: tuple[int, ...]
 ) -> Sides:
     """Measure again with smaller matrices, for models in which large ones saturate a softmax.
 
     The rows change one at a time, so that no other row can move the logits.
     """
-    witness, model = (side.shared("GPT", n.arguments()) for side in (student.witness, student))
+    witness, model = (side.shared("GPT", n.arguments()) for side in (student.replica, student))
     for side in (witness, model):
         side.push(weights)
     shape = (*tokens.shape, n.V)
-    before = outputs.logits(witness(tokens), shape)
+    before = outputs.require_logits(witness(tokens), shape)
     after = before.copy()
-    other_rows = changed_from(tokens, starts, n.V)
+    other_rows = first_changed_position(tokens, starts, n.V)
     for row in range(len(tokens)):
         changed = tokens.copy()
         changed[row] = other_rows[row]
-        after[row] = outputs.logits(model(changed), shape)[row]
+        after[row] = outputs.require_logits(model(changed), shape)[row]
     return Sides(before, after, starts)
 
 
 def constant(
-    student: Student, n: Dims, row: np.ndarray, rng: np.random.Generator, alike: float, double: bool
+    student: StudentCode, n: Dims, row: np.ndarray, rng: np.random.Generator, alike: float, double: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the logits (T, V) of equal tokens, and (1, V) of one alone, with equal position embeddings."""
     model = student.build("GPT", n.arguments(), double=double)
@@ -269,10 +271,10 @@ def constant(
     }
     model.push(weights | placeless)
     T = row.shape[1]
-    return outputs.logits(model(row), (1, T, n.V))[0], outputs.logits(model(row[:, :1]), (1, 1, n.V))[0]
+    return outputs.require_logits(model(row), (1, T, n.V))[0], outputs.require_logits(model(row[:, :1]), (1, 1, n.V))[0]
 
 
-def scale(logits: np.ndarray) -> float:
+def rescale(logits: np.ndarray) -> float:
     """Return the largest logit, but at least 1.
 
     Parts that are equal for all tokens or at all positions are subtracted first: next to a large constant every leak
@@ -293,10 +295,10 @@ def compare_sides(
     If rows mix, each runs in a batch of its own, so that this mistake is not taken for a leak through time.
     """
     changed = tokens.copy()
-    changed[CHANGED] = changed_from(tokens[CHANGED], starts, V)
+    changed[CHANGED] = first_changed_position(tokens[CHANGED], starts, V)
     earlier, later = before(tokens), after(changed)
     rows_mix = float(np.abs(later[KEPT] - earlier[KEPT]).max())
-    if rows_mix <= max(tolerance, TOLERANCE) * scale(earlier):
+    if rows_mix <= max(tolerance, TOLERANCE) * rescale(earlier):
         return Sides(earlier[CHANGED], later[CHANGED], starts, tolerance=tolerance)
     earlier, later = (
         np.concatenate([forward(row[None]) for row in rows[CHANGED]])
@@ -305,30 +307,30 @@ def compare_sides(
     return Sides(earlier, later, starts, rows_mix, tolerance)
 
 
-def logits_of(model: Module, n: Dims) -> Forward:
+def logits_of(model: ModuleProxy, n: Dims) -> Forward:
     """Return the student's own forward."""
-    return lambda idx: outputs.logits(model(idx), (*idx.shape, n.V))
+    return lambda idx: outputs.require_logits(model(idx), (*idx.shape, n.V))
 
 
-def influence(model: Module, row: np.ndarray, V: int) -> np.ndarray:
+def influence(model: ModuleProxy, row: np.ndarray, V: int) -> np.ndarray:
     """Return (T, T), from one call: the largest change of the logits at t when only token s changes."""
     T = len(row)
     batch = np.repeat(row[None], T + 1, 0)
-    batch[range(T), range(T)] = other(row, V)
-    logits = outputs.logits(model(batch), (T + 1, T, V))
+    batch[range(T), range(T)] = other_side(row, V)
+    logits = outputs.require_logits(model(batch), (T + 1, T, V))
     return np.asarray(np.abs(logits[:-1] - logits[-1:]).max(-1).T)
 
 
-def changed_from(rows: np.ndarray, starts: tuple[int, ...], V: int) -> np.ndarray:
+def first_changed_position(rows: np.ndarray, starts: tuple[int, ...], V: int) -> np.ndarray:
     """Replace the tokens of each row from its start on; a start of 0 replaces the first token only."""
     changed = rows.copy()
     for row, start in zip(changed, starts, strict=True):
         stop = 1 if start == 0 else len(row)
-        row[start:stop] = other(row[start:stop], V)
+        row[start:stop] = other_side(row[start:stop], V)
     return changed
 
 
-def other(tokens: np.ndarray, V: int) -> np.ndarray:
+def other_side(tokens: np.ndarray, V: int) -> np.ndarray:
     """Return tokens that all differ from ``tokens``."""
     return np.asarray((tokens + 1 + tokens % (V - 1)) % V)
 

@@ -8,10 +8,10 @@ import pytest
 
 from autograder.assignment import ASSIGNMENT
 from autograder.assignment.measure import whole_model
-from autograder.assignment.measure.comparison import Judged
+from autograder.assignment.measure.comparison import Comparison
 from autograder.assignment.measure.outputs import draw_shapes
-from autograder.assignment.measure.parameter_usage import Claims, measure
-from autograder.assignment.measure.whole_model import Whole
+from autograder.assignment.measure.parameter_usage import Claims, measure_claims
+from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.oracle.client import Oracle
 from autograder.assignment.sizes import SIZES, Sizes
 from autograder.grading import standalone
@@ -48,31 +48,31 @@ def shapes(suite: Suite) -> list[tuple[int, int]]:
 
 
 @pytest.fixture(scope="session")
-def layouts() -> dict[str, Judged]:
+def layouts() -> dict[str, Comparison]:
     """Return each class's comparison with the oracle, by component; unknown classes have no entry."""
     return {}
 
 
 @pytest.fixture(scope="session")
-def whole(suite: Suite, sizes: Sizes, oracle: Oracle, layouts: dict[str, Judged], charged: set[str]) -> Whole:
+def whole(suite: Suite, sizes: Sizes, oracle: Oracle, layouts: dict[str, Comparison], deducted: set[str]) -> WholeModel:
     """Compare the full model with the oracle, after the classes' own checks (an order that ``charged`` ensures)."""
     rng = suite.generator("whole_model")
-    return whole_model.examine(suite.student, oracle, layouts, sizes.course, replace(sizes.small, L=3), rng)
+    return whole_model.compare_whole_model(suite.student, oracle, layouts, sizes.course, replace(sizes.small, L=3), rng)
 
 
 @pytest.fixture(scope="session")
-def claims(suite: Suite, sizes: Sizes, whole: Whole) -> Claims:
+def claims(suite: Suite, sizes: Sizes, whole: WholeModel) -> Claims:
     """Test the full model's claims; they hold if it is the composition of correct classes."""
     if whole.layout and not whole.mistakes:
         return Claims(steady=True)
-    found = measure(suite.student, sizes.small, suite.generator("claims"))
+    found = measure_claims(suite.student, sizes.small, suite.generator("claims"))
     if whole.unused and not found.about_parameters:
         return replace(found, about_parameters=whole.unused, hint=whole_model.UNUSED, causes=tuple(whole.causes))
     return found
 
 
 @pytest.fixture
-def follows(claims: Claims) -> None:
+def logits_depend_on_weights(claims: Claims) -> None:
     """Raise Failed if the logits don't depend on the weights, which every check of the full model assumes."""
     if claims.about_logits:
         raise Failed(claims.about_logits, "Does forward compute its result from the parameters?")

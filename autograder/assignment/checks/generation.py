@@ -20,14 +20,14 @@ import pytest
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs
-from autograder.assignment.measure.whole_model import Whole
+from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading import exceptions
 from autograder.grading.verdict import Failed, Notes
-from autograder.sandbox.remote.errors import Absent, Raised, StudentError
-from autograder.sandbox.remote.proxy import Module
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.errors import NotDefined, Raised, StudentError
+from autograder.sandbox.remote.proxy import ModuleProxy
+from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
@@ -61,7 +61,7 @@ REMEMBERS = "generate_remembers"
 
 
 @pytest.fixture
-def model(student: Student, sizes: Sizes) -> Module:
+def model(student: StudentCode, sizes: Sizes) -> ModuleProxy:
     """Build the small GPT that generates."""
     return student.build("GPT", dims(sizes).arguments())
 
@@ -74,10 +74,10 @@ def current() -> dict[str, np.ndarray]:
 
 @pytest.fixture
 def set_weights(
-    student: Student,
-    model: Module,
+    student: StudentCode,
+    model: ModuleProxy,
     sizes: Sizes,
-    whole: Whole,
+    whole: WholeModel,
     current: dict[str, np.ndarray],
     rng: np.random.Generator,
 ) -> Callable[[dict[str, np.ndarray]], Forwards]:
@@ -90,8 +90,8 @@ def set_weights(
         known = whole.forward(model, n, model.pull() | weights, rng) if whole.layout else None
 
         @functools.cache
-        def replica() -> Module:
-            built = student.witness.build("GPT", n.arguments())
+        def replica() -> ModuleProxy:
+            built = student.replica.build("GPT", n.arguments())
             built.push(weights)
             return built
 
@@ -105,7 +105,7 @@ def set_weights(
 
 @pytest.fixture
 def forwards(
-    model: Module,
+    model: ModuleProxy,
     sizes: Sizes,
     set_weights: Callable[[dict[str, np.ndarray]], Forwards],
     rng: np.random.Generator,
@@ -126,11 +126,11 @@ def forwards(
 
 @pytest.fixture
 def run(
-    student: Student,
+    student: StudentCode,
     sizes: Sizes,
-    model: Module,
+    model: ModuleProxy,
     current: dict[str, np.ndarray],
-    charged: set[str],
+    deducted: set[str],
     notes: Notes,
 ) -> Run:
     """Return a function that runs a check of generate, and deducts once for state kept between its calls."""
@@ -140,7 +140,7 @@ def run(
         return generate(student, model, prompt, new, n, seed)
 
     def call_in_new_process(prompt: np.ndarray, new: int, seed: int) -> np.ndarray:
-        with student.fresh() as fresh:
+        with student.fresh_process() as fresh:
             built = fresh.build("GPT", n.arguments())
             built.push(dict(current))
             return generate(fresh, built, prompt, new, n, seed)
@@ -155,19 +155,21 @@ def run(
                 check(call_in_new_process)
             except (Failed, StudentError):
                 raise error from None
-            if REMEMBERS not in charged:
-                charged.add(REMEMBERS)
+            if REMEMBERS not in deducted:
+                deducted.add(REMEMBERS)
                 seen = (
-                    exceptions.place(error) if isinstance(error, Raised) else "Of several calls, a later one is wrong."
+                    exceptions.describe_location(error)
+                    if isinstance(error, Raised)
+                    else "Of several calls, a later one is wrong."
                 )
                 raise Failed(seen, causes=[mistakes.named(REMEMBERS)]) from None
-        notes.say("generate depends on earlier calls; in a new process each of them gives the right tokens.")
+        notes.remark("generate depends on earlier calls; in a new process each of them gives the right tokens.")
 
     return run
 
 
 def test_contract(
-    student: Student,
+    student: StudentCode,
     sizes: Sizes,
     forwards: Forwards,
     run: Run,
@@ -184,7 +186,7 @@ def test_contract(
         judge(forwards, n, call(prompt[:1, :1], 2, 0), 1, "After a prompt of 1 token")
 
     run(check)
-    notes.show(sample=sample(student, sizes, rng))
+    notes.record(sample=sample(student, sizes, rng))
 
 
 def test_crop(
@@ -197,7 +199,7 @@ def test_crop(
     n = dims(sizes)
     prompt = rng.integers(0, n.V, (WIDE, n.T_max - 1))
     run(lambda call: judge(forwards, n, call(prompt, PAST, 0), prompt.shape[1], f"Past T_max={n.T_max}"))
-    notes.say(f"Past T_max={n.T_max} each new token is sampled from the last {n.T_max} tokens.")
+    notes.remark(f"Past T_max={n.T_max} each new token is sampled from the last {n.T_max} tokens.")
 
 
 def test_long_prompt(
@@ -214,9 +216,9 @@ def test_long_prompt(
 
 def test_sampling(
     sizes: Sizes,
-    model: Module,
+    model: ModuleProxy,
     set_weights: Callable[[dict[str, np.ndarray]], Forwards],
-    whole: Whole,
+    whole: WholeModel,
     run: Run,
     rng: np.random.Generator,
     notes: Notes,
@@ -230,12 +232,16 @@ def test_sampling(
         places = forwards[0](prompts)
         if np.median(places[:, -1].max(-1)) < LIKELIEST:
             break
-    run(lambda call: settle(forwards, lambda forward: sampled(call, model, forward, n, prompts, right, rng, notes)))
+    run(
+        lambda call: replay_in_replica(
+            forwards, lambda forward: compare_samples(call, model, forward, n, prompts, right, rng, notes)
+        )
+    )
 
 
-def sampled(
+def compare_samples(
     call: Generate,
-    model: Module,
+    model: ModuleProxy,
     forward: Forward,
     n: Dims,
     prompts: np.ndarray,
@@ -253,7 +259,7 @@ def sampled(
     drawn, again = (call(prompt, 1, seed)[:, -1] for seed in (1, 2))
     fixed = np.array_equal(drawn, again)
     counts = np.bincount(drawn if fixed else np.concatenate([drawn, again]), minlength=n.V)
-    notes.show(expected=[round(float(x), 4) for x in p], drawn=[int(x) for x in counts])
+    notes.record(expected=[round(float(x), 4) for x in p], drawn=[int(x) for x in counts])
     common = f"{counts.sum()} rows with the same prompt"
     if len(set(drawn)) == 1:
         # A single sample for all rows may hit the likeliest token too; other prompts tell the two apart.
@@ -288,13 +294,13 @@ def sampled(
             f"{rows} samples are identical for 2 seeds of torch's generator; they should differ.",
             causes=[mistakes.named("generate_fixed_seed")],
         )
-    notes.say(f"{counts.sum()} samples follow the softmax of the last position's logits.")
+    notes.remark(f"{counts.sum()} samples follow the softmax of the last position's logits.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def mean_probabilities(model: Module, n: Dims, context: np.ndarray) -> np.ndarray:
+def mean_probabilities(model: ModuleProxy, n: Dims, context: np.ndarray) -> np.ndarray:
     """(B, T) -> (B, T, V): softmax of the logits; the mean of NOISY passes if two of them differ.
 
     If forward is random, as with dropout that is always on, tokens follow that mean; the 1 / V covers what so many
@@ -312,7 +318,9 @@ def dims(sizes: Sizes) -> Dims:
     return replace(sizes.small, T_max=sizes.course.T_max, H=4, L=1)
 
 
-def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: Dims, seed: int = 0) -> np.ndarray:
+def generate(
+    student: StudentCode, model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, seed: int = 0
+) -> np.ndarray:
     """Call the method or function ``generate`` for tokens (B, T + new); raise Failed unless the prompt is kept."""
     (B, T), V, T_max = prompt.shape, n.V, n.T_max
     try:
@@ -321,9 +329,9 @@ def generate(student: Student, model: Module, prompt: np.ndarray, new: int, n: D
         elif student.defines("generate"):
             out = student.function("generate", model, prompt, new, seed=seed)
         else:
-            raise Absent("GPT", "GPT.generate", "GPT has no method generate")
+            raise NotDefined("GPT", "GPT.generate", "GPT has no method generate")
     except Raised as error:
-        explain(model, prompt, new, n, error)
+        explain_samples(model, prompt, new, n, error)
     if not isinstance(out, np.ndarray):
         raise Failed(
             f"generate didn't return a tensor; it should return tokens of shape {(B, T + new)}.",
@@ -382,7 +390,7 @@ def _tempered(counts: np.ndarray, p: np.ndarray) -> list[Mistake]:
     return [mistakes.named("generate_temperature" if power else "generate_uniform")]
 
 
-def settle(forwards: Forwards, check: Callable[[Forward], None]) -> None:
+def replay_in_replica(forwards: Forwards, check: Callable[[Forward], None]) -> None:
     """Raise Failed if ``check`` fails with the last of ``forwards``, unless an earlier one passes."""
     for forward in forwards[:-1]:
         with contextlib.suppress(Failed):
@@ -392,7 +400,7 @@ def settle(forwards: Forwards, check: Callable[[Forward], None]) -> None:
 
 def judge(forwards: Forwards, n: Dims, tokens: np.ndarray, start: int, when: str) -> None:
     """Raise Failed if the tokens from ``start`` on were not sampled from the distributions of ``forwards``."""
-    settle(forwards, lambda forward: compare(forward, n, tokens, start, when))
+    replay_in_replica(forwards, lambda forward: compare(forward, n, tokens, start, when))
 
 
 def compare(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str) -> None:
@@ -404,7 +412,7 @@ def compare(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str
     # Only past T_max can the crop be wrong; before that, generate itself may never use so long a context.
     from_first = forward(tokens[:, : n.T_max])[:, -1] if past.any() else 1.0
     contexts = [tokens[:, max(0, position - n.T_max) : position] for position in range(start, tokens.shape[1])]
-    places = list(along(forward, contexts))
+    places = list(forward_along(forward, contexts))
 
     def at(first: int) -> np.ndarray:
         """Return (positions, B, V): the prediction at that index of each context, or at the nearest one."""
@@ -443,7 +451,7 @@ def compare(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str
         )
 
 
-def along(forward: Forward, contexts: list[np.ndarray]) -> Iterator[np.ndarray]:
+def forward_along(forward: Forward, contexts: list[np.ndarray]) -> Iterator[np.ndarray]:
     """Yield ``forward`` of each context (B, T), in one call per width if batching makes no difference."""
     for _, group in itertools.groupby(contexts, lambda context: context.shape[1]):
         alike = list(group)
@@ -462,12 +470,12 @@ def _log(p: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.maximum(np.take_along_axis(p, drawn[..., None], -1)[..., 0], 1e-300)))
 
 
-def probabilities(model: Module, n: Dims, context: np.ndarray, seed: int = 0) -> np.ndarray:
+def probabilities(model: ModuleProxy, n: Dims, context: np.ndarray, seed: int = 0) -> np.ndarray:
     """Return the softmax of the logits: (B, T) -> (B, T, V), or (B, 1, V) if forward returns the last position only."""
     B, T = context.shape
     output = model(context, seed=seed)
     last_only = isinstance(output, np.ndarray) and output.shape == (B, 1, n.V)
-    return softmax(outputs.logits(output, (B, 1 if last_only else T, n.V)))
+    return softmax(outputs.require_logits(output, (B, 1 if last_only else T, n.V)))
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -476,7 +484,7 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return np.asarray(exp / exp.sum(-1, keepdims=True))
 
 
-def explain(model: Module, prompt: np.ndarray, new: int, n: Dims, error: Raised) -> NoReturn:
+def explain_samples(model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, error: Raised) -> NoReturn:
     """Raise ``error`` again, or Failed if the context was too long or logits were sampled from."""
     try:
         seen = model.inputs_during("generate", prompt, new)
@@ -495,11 +503,11 @@ def explain(model: Module, prompt: np.ndarray, new: int, n: Dims, error: Raised)
         except (Failed, StudentError):
             finite = False
         if finite:
-            raise Failed(exceptions.place(error), causes=[mistakes.named("generate_from_logits")]) from None
+            raise Failed(exceptions.describe_location(error), causes=[mistakes.named("generate_from_logits")]) from None
     raise error
 
 
-def sample(student: Student, sizes: Sizes, rng: np.random.Generator) -> str:
+def sample(student: StudentCode, sizes: Sizes, rng: np.random.Generator) -> str:
     """Return text sampled from the untrained model; "" if the alphabet is not the course's.
 
     One block is enough: untrained, the others change nothing a reader would see.

@@ -17,15 +17,15 @@ from autograder.assignment.checks.model import cross_entropy
 from autograder.assignment.measure import comparison, outputs, whole_model
 from autograder.assignment.measure import parameter_usage as claims_module
 from autograder.assignment.measure.parameter_usage import Claims
-from autograder.assignment.measure.whole_model import Whole
+from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle import layout
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes, Partial
 from autograder.sandbox.remote.errors import StudentError
-from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.replies import Parameter
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
 
@@ -66,17 +66,17 @@ ALIKE = 0.25  # relative; logits are only roughly normal
 
 
 def test_window(
-    student: Student,
+    student: StudentCode,
     sizes: Sizes,
-    whole: Whole,
+    whole: WholeModel,
     claims: Claims,
-    charged: set[str],
+    deducted: set[str],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
     n, chance = sizes.course, math.log(sizes.course.V)
     low, high = round(chance - BELOW, 2), round(chance + ABOVE, 2)
-    text, targets = prose(sizes)
+    text, targets = sample_text(sizes)
     idx = np.concatenate([rng.integers(0, n.V, (BATCH, n.T_max)), text])
     losses: list[float] = []
     for seed in rng.integers(1 << 31, size=SEEDS):
@@ -93,17 +93,17 @@ def test_window(
     figures = {"random targets": loss, f"ln {n.V}": chance} | expected(n)
     if len(text):
         figures["English text"] = cross_entropy(logits[BATCH:], targets)
-    notes.show(losses={name: round(value, 4) for name, value in figures.items()})
+    notes.record(losses={name: round(value, 4) for name, value in figures.items()})
     if not low <= loss <= high:
         seen = f"The initial loss is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}, at most {high}."
-        raise Failed(seen, *_because(initial, n, loss, charged))
-    notes.say(f"{loss:.2f} on random targets, {loss - chance:.2f} above ln {n.V} = {chance:.3f}.")
+        raise Failed(seen, *_because(initial, n, loss, deducted))
+    notes.remark(f"{loss:.2f} on random targets, {loss - chance:.2f} above ln {n.V} = {chance:.3f}.")
 
 
 def test_residual_scaling(
-    student: Student,
-    charged: set[str],
-    layouts: dict[str, comparison.Judged],
+    student: StudentCode,
+    deducted: set[str],
+    layouts: dict[str, comparison.Comparison],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
@@ -115,12 +115,12 @@ def test_residual_scaling(
         return _entries(student.build("GPT", n.arguments(), seed=seed), sublayers, n.L, partial(_logits, n=n))
 
     models = {n.L: measure(n) for n in dims if sublayers}
-    residual = [role for role in BESIDE if role != "o" or "projection_missing" not in charged]
+    residual = [role for role in BESIDE if role != "o" or "projection_missing" not in deducted]
     if not models or not all(role in found for found in models.values() for role in residual):
-        _by_sizes(student, dims[0], dims[1], charged, seed, notes)
+        _by_sizes(student, dims[0], dims[1], deducted, seed, notes)
         return
     scaling = Scaling(models, _alone(student, sublayers, dims[0], seed), residual, _fans(sublayers))
-    notes.show(
+    notes.record(
         standard_deviations={
             ROLES[role]: [[round(scaling.spread(role, L), 5) for L in LAYERS]] for role in scaling.residual
         }
@@ -133,9 +133,9 @@ def test_residual_scaling(
             raise
         _by_roles(replace(scaling, ignored=ignored))
     if residual == ["down"]:
-        notes.say("The MLP's down-projection is scaled by 1/sqrt(2L); your attention has no projection to scale.")
+        notes.remark("The MLP's down-projection is scaled by 1/sqrt(2L); your attention has no projection to scale.")
         return
-    notes.say("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the variance of x.")
+    notes.remark("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the variance of x.")
 
 
 # --- residual scaling, with the layouts found by the classes' own checks ----------------------------------------------
@@ -146,7 +146,7 @@ class Sublayer:
     """The role of each entry of a class's tensors, at the sizes of this check."""
 
     parameters: list[Parameter]
-    reading: layout.Reading
+    reading: layout.Layout
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ class Scaling:
         return Entries(_mean(found), float(np.mean([entries.kurtosis for entries in found])))
 
 
-def _sublayers(student: Student, layouts: Mapping[str, comparison.Judged], n: Dims) -> list[Sublayer]:
+def _sublayers(student: StudentCode, layouts: Mapping[str, comparison.Comparison], n: Dims) -> list[Sublayer]:
     """Find the layouts of attention and MLP at ``n``; an empty list if one is not known."""
     found = []
     for component, name, sizes in (
@@ -212,7 +212,7 @@ def _sublayers(student: Student, layouts: Mapping[str, comparison.Judged], n: Di
         except StudentError:
             return []
         shapes = claims_module.shapes(parameters)
-        reading = layout.same_reading(component, known, judged.sizes, judged.match.reading, shapes, sizes)
+        reading = layout.same_layout(component, known, judged.sizes, judged.match.reading, shapes, sizes)
         if reading is None:
             return []
         found.append(Sublayer(parameters, reading))
@@ -224,12 +224,14 @@ def _fans(sublayers: Iterable[Sublayer]) -> dict[str, tuple[int, int]]:
     return {role: (math.prod(shape[:-1]), shape[-1]) for role, shape in roles.items()}
 
 
-def _entries(module: Module, sublayers: Iterable[Sublayer], blocks: int, run: Callable[[Module], np.ndarray]) -> Found:
+def _entries(
+    module: ModuleProxy, sublayers: Iterable[Sublayer], blocks: int, run: Callable[[ModuleProxy], np.ndarray]
+) -> Found:
     """Measure each role's matrix in every block of ``module``; omit roles without a tensor.
 
     Of more sublayers than ``blocks``, only those that affect the output ``run(module)`` are measured.
     """
-    outputs.affordable(module)
+    outputs.require_affordable(module)
     values = module.pull()
     found: dict[str, list[Entries]] = {}
     for part in sublayers:
@@ -248,7 +250,7 @@ def _entries(module: Module, sublayers: Iterable[Sublayer], blocks: int, run: Ca
 
 
 def _with_effect(
-    module: Module, listed: list[tuple[str, ...]], run: Callable[[Module], np.ndarray]
+    module: ModuleProxy, listed: list[tuple[str, ...]], run: Callable[[ModuleProxy], np.ndarray]
 ) -> list[tuple[str, ...]]:
     """Return the lists of tensors that affect the output; all of them if that can't be tested."""
     rng = np.random.default_rng(0)
@@ -267,9 +269,9 @@ def _with_effect(
     return found or listed
 
 
-def _logits(model: Module, n: Dims) -> np.ndarray:
+def _logits(model: ModuleProxy, n: Dims) -> np.ndarray:
     idx = np.arange(2 * n.T_max).reshape(2, n.T_max) % n.V
-    return outputs.logits(model(idx), (*idx.shape, n.V))
+    return outputs.require_logits(model(idx), (*idx.shape, n.V))
 
 
 def _not_drawn(found: Found, again: Found) -> set[str]:
@@ -277,12 +279,12 @@ def _not_drawn(found: Found, again: Found) -> set[str]:
     return {role for role in found if not _close(_mean(found[role]), _mean(again.get(role, [])))}
 
 
-def _alone(student: Student, sublayers: Iterable[Sublayer], n: Dims, seed: int) -> Found:
+def _alone(student: StudentCode, sublayers: Iterable[Sublayer], n: Dims, seed: int) -> Found:
     """Measure the nonzero initial matrices of a Block alone; empty if there is no Block."""
     try:
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed)
         x = np.random.default_rng(0).standard_normal((2, n.T_max, n.d)).astype(np.float32)
-        found = _entries(block, sublayers, 1, lambda module: outputs.tensor(module(x), x.shape))
+        found = _entries(block, sublayers, 1, lambda module: outputs.require_tensor(module(x), x.shape))
         return {role: entries for role, entries in found.items() if _mean(entries) > 0}
     except (Failed, StudentError):
         return {}
@@ -421,9 +423,9 @@ def _close(value: float, other: float) -> bool:
 # --- residual scaling by matrix sizes, if the layouts are unknown -----------------------------------------------------
 
 
-def _by_sizes(student: Student, few: Dims, many: Dims, charged: set[str], seed: int, notes: Notes) -> None:
-    before, after = (matrices(student.build("GPT", n.arguments(), seed=seed)) for n in (few, many))
-    moved = [kind for pattern, values in before.items() for kind in shrunk(values, after.get(pattern, []), few.d)]
+def _by_sizes(student: StudentCode, few: Dims, many: Dims, deducted: set[str], seed: int, notes: Notes) -> None:
+    before, after = (matrix_kinds(student.build("GPT", n.arguments(), seed=seed)) for n in (few, many))
+    moved = [kind for pattern, values in before.items() for kind in is_shrunk(values, after.get(pattern, []), few.d)]
     square = few.d**2
     of_attention = (square // few.H, square, square * few.H)  # per head, whole, or with heads of full width
     inside = [kind for kind in moved if kind.entries in of_attention]
@@ -438,14 +440,14 @@ def _by_sizes(student: Student, few: Dims, many: Dims, charged: set[str], seed: 
             causes=[mistakes.named("scaling_of_other_matrices")],
         )
     found = {ROLES["o"]: inside, ROLES["down"]: outside}
-    notes.show(
+    notes.record(
         standard_deviations={
             name: [[round(kind.before, 5), round(kind.after, 5)] for kind in kinds] for name, kinds in found.items()
         }
     )
     unscaled = [name for name, kinds in found.items() if not kinds]
-    if unscaled == [ROLES["o"]] and "projection_missing" in charged:
-        notes.say("The MLP's down-projection is scaled by 1/sqrt(2L); your attention has no projection to scale.")
+    if unscaled == [ROLES["o"]] and "projection_missing" in deducted:
+        notes.remark("The MLP's down-projection is scaled by 1/sqrt(2L); your attention has no projection to scale.")
         return
     if unscaled:
         seen = f"From L={few.L} to L={many.L} the standard deviation of {' and '.join(unscaled)} doesn't halve."
@@ -462,33 +464,33 @@ def _by_sizes(student: Student, few: Dims, many: Dims, charged: set[str], seed: 
             f"{1 / math.sqrt(2 * few.L):.2f}.",
             causes=[mistakes.named("scaling_sqrt_L")],
         )
-    notes.say("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the variance of x.")
+    notes.remark("Both projections of each block are scaled by 1/sqrt(2L), so 2L additions keep the variance of x.")
 
 
 def initial_logits(
-    student: Student, whole: Whole, steady: bool, n: Dims, seed: int, idx: np.ndarray
-) -> tuple[Module, np.ndarray]:
+    student: StudentCode, whole: WholeModel, steady: bool, n: Dims, seed: int, idx: np.ndarray
+) -> tuple[ModuleProxy, np.ndarray]:
     """Return the model as initialised by ``seed``, and its logits by the oracle, or else by a replica.
 
     Raises Failed if the model's own logits differ: then it does not compute with these weights.
     """
     initial = student.build("GPT", n.arguments(), seed=seed)
-    outputs.affordable(initial)
+    outputs.require_affordable(initial)
     weights = initial.pull()
     with outputs.blaming_initial_weights(initial, weights):
-        own = outputs.logits(initial(idx), (*idx.shape, n.V))
+        own = outputs.require_logits(initial(idx), (*idx.shape, n.V))
     known = whole.composed(initial, n, weights)
     right, close = known.logits(idx) if known else None, EPS_SHOWS
     if right is None:
         # The same seed, so that unregistered tensors are equal too.
-        replica = student.witness.build("GPT", n.arguments(), seed=seed)
+        replica = student.replica.build("GPT", n.arguments(), seed=seed)
         replica.push(weights)
-        right, close = outputs.logits(replica(idx), (*idx.shape, n.V)), whole_model.CLOSE
+        right, close = outputs.require_logits(replica(idx), (*idx.shape, n.V)), whole_model.CLOSE
     gap = float(np.abs(own - right).max() / max(1.0, float(np.abs(right).max())))
     if steady and not gap <= close:
         raise Failed(
             f"Before training, GPT's logits differ from those of a copy with the same weights by "
-            f"{comparison.percent(gap)} of the largest.",
+            f"{comparison.format_percent(gap)} of the largest.",
             claims_module.PLAIN,
         )
     return initial, right.astype(np.float64)
@@ -497,9 +499,9 @@ def initial_logits(
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def _because(initial: Module, n: Dims, loss: float, charged: set[str]) -> tuple[str, list[Mistake]]:
+def _because(initial: ModuleProxy, n: Dims, loss: float, deducted: set[str]) -> tuple[str, list[Mistake]]:
     """Explain a wrong initial loss by a mistake named in GPT's own check, or by the unembedding's initialisation."""
-    if known := comparison.known(charged, comparison.SPREAD):
+    if known := comparison.already_deducted(deducted, comparison.SPREAD):
         return "", known
     # After a LayerNorm a logit has variance d std^2, which adds d std^2 / 2 to the loss.
     tables = [w for w in initial.pull().values() if w.shape in ((n.V, n.d), (n.d, n.V))]
@@ -519,7 +521,7 @@ FACTORS: tuple[tuple[str, Callable[[int], float]], ...] = (
 
 
 def _unscaled(
-    student: Student, few: Dims, many: Dims, unscaled: list[str], attention: Collection[int], seed: int
+    student: StudentCode, few: Dims, many: Dims, unscaled: list[str], attention: Collection[int], seed: int
 ) -> list[Mistake]:
     """Name the mistake made instead of scaling these, comparing their spread in GPT with that in a Block alone."""
     before, after = (_factors(student, n, seed) for n in (few, many))
@@ -560,7 +562,7 @@ class Scaled:
     matrix: bool
 
 
-def _factors(student: Student, n: Dims, seed: int) -> dict[str, Scaled]:
+def _factors(student: StudentCode, n: Dims, seed: int) -> dict[str, Scaled]:
     """Return the scaling of each tensor of a Block, by its name there; empty if there is no Block."""
     try:
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed).pull()
@@ -590,7 +592,7 @@ def expected(n: Dims) -> dict[str, float]:
     }
 
 
-def prose(sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
+def sample_text(sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
     """Return English text as tokens and targets (B, T); no rows if the alphabet is not the course's."""
     n, alphabet = sizes.course, sizes.alphabet
     if len(alphabet) != n.V:
@@ -609,9 +611,9 @@ class Kind:
     after: float
 
 
-def matrices(model: Module) -> dict[str, list[np.ndarray]]:
+def matrix_kinds(model: ModuleProxy) -> dict[str, list[np.ndarray]]:
     """Return the model's matrices by shape and name, ignoring the block numbers in the name."""
-    outputs.affordable(model)
+    outputs.require_affordable(model)
     found: dict[str, list[np.ndarray]] = {}
     for name, value in model.pull().items():
         if value.ndim >= 2:
@@ -619,7 +621,7 @@ def matrices(model: Module) -> dict[str, list[np.ndarray]]:
     return found
 
 
-def shrunk(before: list[np.ndarray], after: list[np.ndarray], d: int) -> list[Kind]:
+def is_shrunk(before: list[np.ndarray], after: list[np.ndarray], d: int) -> list[Kind]:
     """Return the kinds whose standard deviation halves between LAYERS, among matrices of one shape and one name.
 
     Several may be in one tensor, or differ only by a number in their names. Those that are equal for both numbers of
@@ -631,7 +633,7 @@ def shrunk(before: list[np.ndarray], after: list[np.ndarray], d: int) -> list[Ki
             [p for value in values for p in np.split(value, parts, axis)] for values in (before, after)
         )
         if any(_unlike(cut[i : i + parts]) for cut in (few_cut, many_cut) for i in range(0, len(cut), parts)):
-            return shrunk(few_cut, many_cut, d)
+            return is_shrunk(few_cut, many_cut, d)
     kinds = (len(after) - len(before)) // (many - few)  # in each block; correct even if there is an extra block
     if not kinds and len(before) == len(after):
         kinds = len(before)  # shared by all blocks, or outside them
@@ -674,7 +676,9 @@ def _means(values: list[float], kinds: int) -> list[float]:
     return [float(np.mean(values[i : i + size])) for i in range(0, len(values), size)]
 
 
-def _by_l_alone(student: Student, n: Dims, model: dict[str, list[np.ndarray]], scaled: list[float], seed: int) -> bool:
+def _by_l_alone(
+    student: StudentCode, n: Dims, model: dict[str, list[np.ndarray]], scaled: list[float], seed: int
+) -> bool:
     """Return whether 1/sqrt(L) explains every scaled spread, and 1/sqrt(2L) none.
 
     The unscaled spread is that of a Block alone, since a Block cannot know L, or that of GPT's other matrices if GPT
@@ -684,7 +688,7 @@ def _by_l_alone(student: Student, n: Dims, model: dict[str, list[np.ndarray]], s
     bases = [value for value in others if not any(math.isclose(value, x, rel_tol=NEAR) for x in scaled)]
     if student.defines("Block"):
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed)
-        bases += _spreads(matrices(block), n.d)
+        bases += _spreads(matrix_kinds(block), n.d)
     by_l = all(any(math.isclose(x * math.sqrt(n.L), base, rel_tol=NEAR) for base in bases) for x in scaled)
     by_2l = any(math.isclose(x * math.sqrt(2 * n.L), base, rel_tol=NEAR) for base in (*bases, 0.02) for x in scaled)
     return by_l and not by_2l

@@ -9,7 +9,7 @@ from autograder.assignment import mistakes
 from autograder.assignment.measure import comparison, outputs
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading.verdict import Failed, Notes
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = pytest.mark.needs("MLP")
 
@@ -18,29 +18,29 @@ D = 24
 
 @pytest.mark.charges
 def test_formula(
-    student: Student,
+    student: StudentCode,
     oracle: Oracle,
-    charged: set[str],
-    layouts: dict[str, comparison.Judged],
+    deducted: set[str],
+    layouts: dict[str, comparison.Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    judged = comparison.against_oracle(
+    judged = comparison.compare_with_oracle(
         oracle,
         "mlp",
         lambda double: student.build("MLP", {"d": D}, double=double),
         [rng.standard_normal((*shape, D)) for shape in shapes],
-        lambda out, x: outputs.tensor(out, x.shape),
+        lambda out, x: outputs.require_tensor(out, x.shape),
         {"d": D},
         rng,
     )
-    charged.update(judged.names)
+    deducted.update(judged.names)
     layouts["mlp"] = judged
-    comparison.decide(judged, "the MLP", notes, ["mlp_width"])
+    comparison.raise_verdict(judged, "the MLP", notes, ["mlp_width"])
 
 
-def test_width(student: Student, notes: Notes) -> None:
+def test_width(student: StudentCode, notes: Notes) -> None:
     for d in (D, 10):
         module = student.build("MLP", {"d": d})
         sizes = sorted({size for p in module.parameters for size in p.shape} - {1})
@@ -54,21 +54,21 @@ def test_width(student: Student, notes: Notes) -> None:
                 "" if other else "Is there one up-projection to 4d, and one down-projection to d?",
                 [mistakes.named("mlp_width")] if other else [],
             )
-    notes.say("The hidden width is 4d.")
+    notes.remark("The hidden width is 4d.")
 
 
-def test_alone(student: Student, shapes: list[tuple[int, int]], rng: np.random.Generator, notes: Notes) -> None:
+def test_alone(student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator, notes: Notes) -> None:
     # Each side runs in its own process, so that neither can remember the other's calls.
-    module, replica = student.build("MLP", {"d": D}), student.witness.build("MLP", {"d": D})
-    weights = {name: value.astype(np.float32) for name, value in comparison.own_weights(module, rng).items()}
+    module, replica = student.build("MLP", {"d": D}), student.replica.build("MLP", {"d": D})
+    weights = {name: value.astype(np.float32) for name, value in comparison.random_weights_for(module, rng).items()}
     B, T = shapes[0]
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     row, position = int(rng.integers(B)), int(rng.integers(T))
     changed = x.copy()
     changed[row, position] = rng.standard_normal(D)
-    before = outputs.under(replica, weights, x)
+    before = outputs.output_under_weights(replica, weights, x)
     module.push(weights)
-    moved = np.abs(outputs.tensor(module(changed), x.shape) - before).max(-1)
+    moved = np.abs(outputs.require_tensor(module(changed), x.shape) - before).max(-1)
     if not moved[row, position] > 1e-5:
         seen = f"Changing x at position {position} left the output at position {position} unchanged."
         raise Failed(seen, "Is x used in forward?")
@@ -80,4 +80,4 @@ def test_alone(student: Student, shapes: list[tuple[int, int]], rng: np.random.G
             f"by {moved.max():.2g}.",
             "The MLP is position-wise: no position affects another.",
         )
-    notes.say("Position-wise: no position affects another.")
+    notes.remark("Position-wise: no position affects another.")

@@ -13,23 +13,23 @@ from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs, parameter_usage, whole_model
 from autograder.assignment.measure.comparison import (
     ROUNDED,
-    Judged,
-    Probed,
-    against_oracle,
-    around_probes,
-    costly,
-    decide,
-    own_weights,
-    with_stand_ins,
+    Comparison,
+    StubbedClass,
+    build_with_stubs,
+    compare_with_oracle,
+    penalised,
+    raise_verdict,
+    random_weights_for,
+    stub_parts,
 )
-from autograder.assignment.measure.whole_model import Whole
+from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.client import Oracle
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes, Partial
 from autograder.sandbox.remote.errors import StudentError
-from autograder.sandbox.remote.proxy import Module
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.proxy import ModuleProxy
+from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = pytest.mark.needs("GPT")
 
@@ -44,59 +44,59 @@ FALLEN = 0.6  # of the initial loss: reached by correct models on a batch of ran
 
 
 @pytest.fixture(scope="module")
-def judged(
-    student: Student, oracle: Oracle, sizes: Sizes, shared_rng: np.random.Generator, probe: np.ndarray
-) -> Judged | None:
+def model_comparison(
+    student: StudentCode, oracle: Oracle, sizes: Sizes, module_rng: np.random.Generator, probe: np.ndarray
+) -> Comparison | None:
     """Compare GPT around the stubs with the oracle; None if the blocks are not separate modules."""
     n = replace(sizes.small, L=BLOCKS)
-    probed = around_probes(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
-    return _judge(oracle, n, probe, probed, shared_rng) if probed.used else None
+    probed = build_with_stubs(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    return _judge(oracle, n, probe, probed, module_rng) if probed.used else None
 
 
 @pytest.fixture(scope="module")
-def probe(sizes: Sizes, shared_rng: np.random.Generator) -> np.ndarray:
+def probe(sizes: Sizes, module_rng: np.random.Generator) -> np.ndarray:
     d = sizes.small.d
-    return np.asarray(shared_rng.standard_normal((d, d)) / np.sqrt(d))
+    return np.asarray(module_rng.standard_normal((d, d)) / np.sqrt(d))
 
 
 @pytest.mark.charges
 def test_composition(
-    student: Student,
+    student: StudentCode,
     oracle: Oracle,
     sizes: Sizes,
-    judged: Judged | None,
+    model_comparison: Comparison | None,
     probe: np.ndarray,
-    charged: set[str],
-    layouts: dict[str, Judged],
+    deducted: set[str],
+    layouts: dict[str, Comparison],
     request: pytest.FixtureRequest,
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
     # A wrong LayerNorm class is deducted once, although GPT uses it again.
-    elsewhere = [row.name for row in mistakes.of("norm") if row.name in charged]
+    elsewhere = [row.name for row in mistakes.of("norm") if row.name in deducted]
     try:
-        found = judged or _without_blocks(student, oracle, sizes, rng)
+        found = model_comparison or _without_blocks(student, oracle, sizes, rng)
     except Failed:
         n = replace(sizes.small, L=BLOCKS)
-        probed = around_probes(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+        probed = build_with_stubs(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
         found = _judge(oracle, n, probe, probed, rng)  # the blocks may exist without being called
         if found.match is None:
             raise
-    charged.update(found.names)
-    if found is judged:
-        layouts["model"] = judged
+    deducted.update(found.names)
+    if found is model_comparison:
+        layouts["model"] = model_comparison
     student.release()  # the stubs
-    whole: Whole = request.getfixturevalue("whole")
-    decide(found, "GPT", notes, elsewhere)
-    if whole.differs and not whole.unused:
+    whole: WholeModel = request.getfixturevalue("whole")
+    raise_verdict(found, "GPT", notes, elsewhere)
+    if whole.difference and not whole.unused:
         kind = Partial if len(whole.names) == 1 else Failed
-        raise kind(whole.differs, "" if whole.names else whole_model.ARGUMENTS, whole.causes)
-    if judged is None:
-        notes.say("This GPT has no separate block modules; everything around the blocks is correct.")
+        raise kind(whole.difference, "" if whole.names else whole_model.ARGUMENTS, whole.causes)
+    if model_comparison is None:
+        notes.remark("This GPT has no separate block modules; everything around the blocks is correct.")
 
 
 def test_gradients(
-    student: Student,
+    student: StudentCode,
     oracle: Oracle,
     sizes: Sizes,
     request: pytest.FixtureRequest,
@@ -105,16 +105,16 @@ def test_gradients(
     notes: Notes,
 ) -> None:
     try:
-        judged: Judged | None = request.getfixturevalue("judged")
+        model_comparison: Comparison | None = request.getfixturevalue("model_comparison")
     except (Failed, StudentError):
-        judged = None  # wrong outputs are judged by their own check
+        model_comparison = None  # wrong outputs are judged by their own check
     n = replace(sizes.small, L=1)  # the rest of GPT does not depend on the number of blocks
     idx, targets = rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (B, T))
-    module, _ = with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    module, _ = stub_parts(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
     own = {
         name: w.astype(np.float32)
-        for name, w in own_weights(module, rng).items()
-        if judged is None or name not in judged.left_out
+        for name, w in random_weights_for(module, rng).items()
+        if model_comparison is None or name not in model_comparison.left_out
     }
     module.push(own)
     got = module.gradients(idx, targets)
@@ -132,8 +132,10 @@ def test_gradients(
         usual = abs(loss - cross_entropy(logits.reshape(B, T, n.V), targets)) <= 1e-3
     except (Failed, ValueError):
         usual = False
-    if usual and judged and judged.match and not costly(judged.match.mistakes):
-        right = oracle.gradients(own, judged.match.reading, n.arguments(), probe.astype(np.float32), idx, targets)
+    if usual and model_comparison and model_comparison.match and not penalised(model_comparison.match.mistakes):
+        right = oracle.gradients(
+            own, model_comparison.match.reading, n.arguments(), probe.astype(np.float32), idx, targets
+        )
         for name, gradient in right.items():
             gap = float(np.abs(got[name] - gradient).max() / max(1e-3, np.abs(gradient).max()))
             if not gap <= 1e-3:
@@ -141,16 +143,16 @@ def test_gradients(
                     f"The gradient of {name} differs from that of the cross-entropy by {gap:.0%} of its largest entry.",
                     "Is a tensor between it and the loss detached?",
                 )
-    notes.say("Every parameter outside the blocks gets its gradient.")
+    notes.remark("Every parameter outside the blocks gets its gradient.")
 
 
-def test_loss(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
     n = replace(sizes.small, L=1, T_max=sizes.small.V)
     # With stubs, so that mistakes inside the blocks can't affect the loss check.
     probe = np.asarray(rng.standard_normal((n.d, n.d)) / np.sqrt(n.d))
-    model, _ = with_stand_ins(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
-    outputs.affordable(model)
-    model.push({name: value.astype(np.float32) for name, value in own_weights(model, rng).items()})
+    model, _ = stub_parts(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    outputs.require_affordable(model)
+    model.push({name: value.astype(np.float32) for name, value in random_weights_for(model, rng).items()})
     # With T equal to V some wrong reshapes don't raise.
     flat = [_loss_is_right(model, n, batch, length, rng) for batch, length in ((B, T), (1, 1), (3, n.V))]
     if any(flat):
@@ -158,10 +160,10 @@ def test_loss(student: Student, sizes: Sizes, rng: np.random.Generator, notes: N
             f"For idx of shape {(B, T)} and targets, the logits have shape {(B * T, n.V)}, not {(B, T, n.V)}.",
             causes=[mistakes.named("logits_flat")],
         )
-    notes.say("The loss is the cross-entropy of the returned logits.")
+    notes.remark("The loss is the cross-entropy of the returned logits.")
 
 
-def test_training(student: Student, whole: Whole, rng: np.random.Generator, notes: Notes) -> None:
+def test_training(student: StudentCode, whole: WholeModel, rng: np.random.Generator, notes: Notes) -> None:
     student.release()  # the stubs of the earlier checks
     n, (batch, length) = TRAINED, (8, 16)
     seed = int(rng.integers(1 << 31))
@@ -169,45 +171,45 @@ def test_training(student: Student, whole: Whole, rng: np.random.Generator, note
     idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
     if outputs.unusable(model.pull()):  # the initial loss judges these
         model.push(whole_model.initial_spread(model, rng))
-    first = cross_entropy(outputs.logits(model(idx), (batch, length, n.V)), targets)
+    first = cross_entropy(outputs.require_logits(model(idx), (batch, length, n.V)), targets)
     losses = [round(loss, 3) for loss in model.train(idx, targets, STEPS, RATE, ENOUGH * FALLEN * first)]
     # The learnt weights alone have to give the low loss, in a process that has never seen the targets.
     trained = model.pull()
     known = whole.forward(model, n, trained, rng)
     if known is None:
-        replica = student.witness.build("GPT", n.arguments(), seed=seed)
-        masks = outputs.masks(model)
+        replica = student.replica.build("GPT", n.arguments(), seed=seed)
+        masks = outputs.mask_parameters(model)
         replica.push({name: value if name in masks else rounded(value, rng) for name, value in trained.items()})
-    last = cross_entropy(known(idx) if known else outputs.logits(replica(idx), (batch, length, n.V)), targets)
-    notes.show(training=losses)
+    last = cross_entropy(known(idx) if known else outputs.require_logits(replica(idx), (batch, length, n.V)), targets)
+    notes.record(training=losses)
     if not last <= FALLEN * first:
         raise Failed(
             f"After {len(losses)} steps of Adam on one batch the loss went from {first:.2f} to {last:.2f}; a model of "
             f"this size overfits one batch.",
             "Are all parts registered as parameters, and does each get a gradient?",
         )
-    notes.say(f"From {first:.2f} to {last:.2f} in {len(losses)} steps of Adam on one batch.")
+    notes.remark(f"From {first:.2f} to {last:.2f} in {len(losses)} steps of Adam on one batch.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def _judge(oracle: Oracle, n: Dims, probe: np.ndarray, probed: Probed, rng: np.random.Generator) -> Judged:
+def _judge(oracle: Oracle, n: Dims, probe: np.ndarray, probed: StubbedClass, rng: np.random.Generator) -> Comparison:
     """Compare the model with the oracle, with a stub in place of each block."""
     held = {found[0] for p in probed.module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
-    return against_oracle(
+    return compare_with_oracle(
         oracle,
         "model",
         probed.build,
         [rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (1, n.T_max))],
-        lambda out, idx: outputs.logits(out, (*idx.shape, n.V)),
+        lambda out, idx: outputs.require_logits(out, (*idx.shape, n.V)),
         n.arguments() | {"blocks": len(held)},  # counted by the numbers in the names; 0 if there are none
         rng,
         {"block": probe},
     )
 
 
-def _without_blocks(student: Student, oracle: Oracle, sizes: Sizes, rng: np.random.Generator) -> Judged:
+def _without_blocks(student: StudentCode, oracle: Oracle, sizes: Sizes, rng: np.random.Generator) -> Comparison:
     """Compare a model in which no block can be replaced; raise Failed if some parameters affect no logit.
 
     With their matrices at zero the blocks add constants at most, which the final LayerNorm removes. All gains and
@@ -217,7 +219,7 @@ def _without_blocks(student: Student, oracle: Oracle, sizes: Sizes, rng: np.rand
     n = replace(sizes.small, L=BLOCKS)
     module = student.build("GPT", n.arguments())
     idx = rng.integers(0, n.V, (B, T))
-    dead = parameter_usage.idle(module, n, rng)
+    dead = parameter_usage.unused_parameters(module, n, rng)
     if dead:
         raise Failed(
             f"Changing {', '.join(p.name for p in dead[:4])} doesn't affect the logits.",
@@ -229,20 +231,20 @@ def _without_blocks(student: Student, oracle: Oracle, sizes: Sizes, rng: np.rand
     module.push({name: w.astype(np.float32) for name, w in weights.items()})
     own = {name: weights[name].astype(np.float32) for name in tables}
     own |= {f"ln_f.{part}": np.ones(n.d, np.float32) for part in ("gain", "bias")}
-    cases = [(x, outputs.logits(module(x), (*x.shape, n.V)).astype(np.float32)) for x in (idx, idx[:1, :2])]
+    cases = [(x, outputs.require_logits(module(x), (*x.shape, n.V)).astype(np.float32)) for x in (idx, idx[:1, :2])]
     probes = {"block": np.eye(n.d, dtype=np.float32)}
     comparison = oracle.identify("model", own, cases, n.arguments(), probes, ROUNDED)
-    return Judged(comparison, module, own, "model", n.arguments())
+    return Comparison(comparison, module, own, "model", n.arguments())
 
 
-def _loss_is_right(model: Module, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:
+def _loss_is_right(model: ModuleProxy, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:
     """Raise Failed unless the loss is that of the returned logits; return whether these are flattened."""
     idx, targets = rng.integers(0, dims.V, (batch, length)), rng.integers(0, dims.V, (batch, length))
     shape = (batch, length, dims.V)
-    plain = outputs.logits(model(idx), shape)
+    plain = outputs.require_logits(model(idx), shape)
     logits, loss = _pair(model(idx, targets))
     flat = logits.shape == (batch * length, dims.V)
-    logits = outputs.tensor(logits.reshape(shape) if logits.size == plain.size else logits, shape)
+    logits = outputs.require_tensor(logits.reshape(shape) if logits.size == plain.size else logits, shape)
     if not np.abs(logits - plain).max() <= 1e-4 * max(1.0, float(np.abs(plain).max())):
         raise Failed("With targets, forward returns different logits than without.")
     right = cross_entropy(logits, targets)
@@ -272,7 +274,7 @@ def _pair(output: Any) -> tuple[np.ndarray, float]:
     """Return the logits and the loss that forward returned for targets; raise Failed if one is missing."""
     if isinstance(output, dict):
         output = (output.get("logits"), output.get("loss"))
-    if outputs.number(output) is not None:
+    if outputs.as_number(output) is not None:
         raise Failed(
             "With targets, forward returned 1 number, not 2 values.",
             causes=[mistakes.named("logits_not_returned")],
@@ -282,7 +284,7 @@ def _pair(output: Any) -> tuple[np.ndarray, float]:
             "With targets, forward didn't return 2 values: the logits and the loss.",
             "Does its last line return both, in that order?",
         )
-    loss = outputs.number(output[1])
+    loss = outputs.as_number(output[1])
     if loss is None:
         raise Failed("The loss that forward returned is not a finite number.", "F.cross_entropy averages by default.")
     return output[0], loss

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from autograder.assignment import mistakes
-from autograder.assignment.measure.outputs import number
+from autograder.assignment.measure.outputs import as_number
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Sizes
 from autograder.grading.verdict import Failed, Notes
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 WIDTHS = 24  # the widths tried are multiples of it, so that matrices may be listed per head
 EXACT = 1e-4  # relative: a student may compute in float32
 
 
 @pytest.mark.needs("block_matrices")
-def test_block_matrices(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_block_matrices(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
     for d in (sizes.course.d, *(WIDTHS * int(x) for x in rng.choice(np.arange(1, 40), 2, replace=False))):
         call = f"block_matrices({d})"
         got = student.function("block_matrices", d)
@@ -52,29 +52,29 @@ def test_block_matrices(student: Student, sizes: Sizes, rng: np.random.Generator
                 f"In {call}, {wide} matrices have sides d and 4d; exactly the up-projection and the down-projection "
                 f"should."
             )
-    notes.say("4 d^2 in the attention, 8 d^2 in the MLP.")
+    notes.remark("4 d^2 in the attention, 8 d^2 in the MLP.")
 
 
 @pytest.mark.needs("expected_initial_loss")
-def test_expected_loss(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_expected_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
     n = sizes.course
     cases = [(n.V, n.d, 1 / math.sqrt(3 * n.d)), (n.V, n.d, 0.02)]
     cases += [(int(rng.integers(20, 300)), int(rng.integers(16, 200)), float(rng.uniform(0.01, 0.1))) for _ in range(3)]
     for V, d, std in cases:
         right, call = math.log(V) + d * std**2 / 2, f"expected_initial_loss({V}, {d}, {std:.4f})"
-        value = number(student.function("expected_initial_loss", V, d, std))
+        value = as_number(student.function("expected_initial_loss", V, d, std))
         if value is None:
             raise Failed(f"{call} didn't return a finite number.", "Does it print instead of return?")
         if not abs(value - right) <= EXACT * right:
             raise Failed(f"{call} is {value:.4f}; it should be {right:.4f}.", causes=_likely(value, V, d, std))
     default, gpt2 = (math.log(V) + d * std**2 / 2 for V, d, std in cases[:2])
-    notes.say(
+    notes.remark(
         f"{default:.3f} with nn.Linear's own initialisation, {gpt2:.3f} with GPT-2's, ln {n.V} = {math.log(n.V):.3f}."
     )
 
 
 @pytest.mark.needs("layer_norm_geometry")
-def test_layer_norm(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_layer_norm(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
     for d in (sizes.course.d, 7, 30):
         u = rng.standard_normal(d) * 3 + 2
         got = student.function("layer_norm_geometry", u)
@@ -98,13 +98,13 @@ def test_layer_norm(student: Student, sizes: Sizes, rng: np.random.Generator, no
         centred = u - u.mean()
         if not np.allclose(got, centred / np.linalg.norm(centred) * math.sqrt(d), atol=1e-3):
             raise Failed("The result is on the right sphere, but doesn't point along u minus its mean.")
-    notes.say("Orthogonal to the vector of ones, then onto the sphere of radius sqrt(d).")
+    notes.remark("Orthogonal to the vector of ones, then onto the sphere of radius sqrt(d).")
 
 
 def _shape(value: Any) -> tuple[int, int] | None:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         return None
-    rows, columns = (number(size) for size in value)
+    rows, columns = (as_number(size) for size in value)
     if rows is None or columns is None or not all(size.is_integer() and size >= 1 for size in (rows, columns)):
         return None
     return int(rows), int(columns)

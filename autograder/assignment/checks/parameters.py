@@ -10,71 +10,73 @@ import pytest
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import comparison, student_formula
-from autograder.assignment.measure.parameter_usage import Claims, backed, idle, shapes
+from autograder.assignment.measure.parameter_usage import Claims, require_used_parameters, shapes, unused_parameters
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle import parameter_count
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes, Partial
 from autograder.sandbox.remote.errors import StudentError
-from autograder.sandbox.remote.proxy import Module
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.proxy import ModuleProxy
+from autograder.sandbox.remote.student_code import StudentCode
 
 TIED = "your unembedding shares its weights with the token embedding, which is the optional exercise"
 
 
 @pytest.fixture(scope="module")
-def model(student: Student, sizes: Sizes) -> Module:
-    return built(student, sizes.course)
+def model(student: StudentCode, sizes: Sizes) -> ModuleProxy:
+    return build_gpt(student, sizes.course)
 
 
 @pytest.fixture(scope="module")
 def bound(
-    student: Student,
-    model: Module,
+    student: StudentCode,
+    model: ModuleProxy,
     sizes: Sizes,
-    shared_rng: np.random.Generator,
+    module_rng: np.random.Generator,
     claims: Claims,
-    charged: set[str],
+    deducted: set[str],
 ) -> None:
     """Raise Failed if a correct count includes parameters that the model does not use."""
     # Submodules that are never called are deducted in the class's own check.
-    if said := claims.about_parameters or ("" if comparison.known(charged, comparison.IDLE) else claims.idle):
+    if said := claims.about_parameters or (
+        "" if comparison.already_deducted(deducted, comparison.IDLE) else claims.unused
+    ):
         raise Failed(said, "" if claims.causes else claims.hint, claims.causes)
-    backed(student, model, sizes.course, shared_rng)
+    require_used_parameters(student, model, sizes.course, module_rng)
 
 
 @pytest.mark.needs("GPT")
 def test_total(
-    student: Student,
-    model: Module,
+    student: StudentCode,
+    model: ModuleProxy,
     sizes: Sizes,
     request: pytest.FixtureRequest,
-    charged: set[str],
+    deducted: set[str],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
     course = sizes.course
     expected = parameter_count.total(course)
-    notes.show(
+    notes.record(
         counted=model.numel, expected=expected, parts=parameter_count.parts(course.V, course.T_max, course.d, course.L)
     )
-    if model.numel == expected or tied(model, course):
+    if model.numel == expected or is_tied(model, course):
         request.getfixturevalue("bound")
-    if tied(model, course):
-        notes.say(f"{model.numel:,} parameters: {TIED}; untied there are {expected:,}.")
+    if is_tied(model, course):
+        notes.remark(f"{model.numel:,} parameters: {TIED}; untied there are {expected:,}.")
         return
     if model.numel != expected:
         seen = f"Your GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}."
         tried = (course, *sizes.others)
-        deltas = [(dims, built(student, dims).numel - parameter_count.total(dims)) for dims in tried]
-        if term := parameter_count.letters(deltas):
+        deltas = [(dims, build_gpt(student, dims).numel - parameter_count.total(dims)) for dims in tried]
+        if term := parameter_count.as_formula(deltas):
             seen = f"{seen.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
-        hint, causes, either = because(student, tried, charged)
+        hint, causes, either = find_causes(student, tried, deducted)
         if not causes and are_unused(student, replace(sizes.small, L=1), rng):
             hint, causes = "", [mistakes.named("parameters_unused")]
         raise Failed(seen, hint, causes, either)
     rule, blocks, rest = parameter_count.rule_of_thumb(course)
-    notes.say(
+    notes.remark(
         f"Exactly {model.numel:,}. The blocks have {blocks:,}: 12 L d^2 = {rule:,} in matrices, {rest:,} in biases "
         f"and LayerNorms."
     )
@@ -82,8 +84,8 @@ def test_total(
 
 @pytest.mark.needs("GPT")
 def test_other_sizes(
-    student: Student,
-    model: Module,
+    student: StudentCode,
+    model: ModuleProxy,
     sizes: Sizes,
     request: pytest.FixtureRequest,
     rng: np.random.Generator,
@@ -92,26 +94,28 @@ def test_other_sizes(
     counted = {}
     at_course = model.numel != parameter_count.total(sizes.course)
     for dims in sizes.others:
-        model = built(student, dims)
+        model = build_gpt(student, dims)
         counted[str(dims)] = model.numel
         expected = parameter_count.total(dims)
-        if model.numel != expected and not tied(model, dims):
+        if model.numel != expected and not is_tied(model, dims):
             raise Failed(
                 f"At {dims} GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}.",
                 "The cause is the same as at the course configuration." if at_course else "",
                 [] if at_course else [mistakes.named("sizes_fixed")],
             )
-        backed(student, model, dims, rng)
+        require_used_parameters(student, model, dims, rng)
     request.getfixturevalue("bound")
-    notes.show(counted=counted)
+    notes.record(counted=counted)
 
 
 @pytest.mark.needs("GPT", "MultiHeadAttention", "MLP", "Block")
-def test_by_part(student: Student, model: Module, sizes: Sizes, request: pytest.FixtureRequest, notes: Notes) -> None:
+def test_by_part(
+    student: StudentCode, model: ModuleProxy, sizes: Sizes, request: pytest.FixtureRequest, notes: Notes
+) -> None:
     n = sizes.course
-    found, right = counted(student, n), parameter_count.expected(n)
+    found, right = count_parameters(student, n), parameter_count.expected_counts(n)
     counts = found.parts
-    notes.show(counted=counts, expected=right)
+    notes.record(counted=counts, expected=right)
     wrong = [name for name in right if counts[name] != right[name]]
     if not wrong:
         request.getfixturevalue("bound")
@@ -130,58 +134,58 @@ def test_by_part(student: Student, model: Module, sizes: Sizes, request: pytest.
 
 
 @pytest.mark.needs("parameter_count")
-def test_formula(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
-    tried = (sizes.course, *unseen(rng))
+def test_formula(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    tried = (sizes.course, *draw_dims(rng))
     for dims in tried:
-        letters = student_formula.letters_of(dims)
-        given = student_formula.ask(student, "parameter_count", letters)
-        wrong = student_formula.compare("parameter_count", letters, given, student_formula.whole(dims), 0)
+        letters = student_formula.formula_arguments(dims)
+        given = student_formula.call_formula(student, "parameter_count", letters)
+        wrong = student_formula.compare("parameter_count", letters, given, student_formula.with_total(dims), 0)
         if wrong:
             key, seen = wrong
-            raise Failed(*student_formula.in_letters(student, tried, key, seen))
+            raise Failed(*student_formula.explain_in_letters(student, tried, key, seen))
     rule, blocks, rest = parameter_count.rule_of_thumb(sizes.course)
-    notes.say(
+    notes.remark(
         f"Your formula is correct at every size tried; the course's blocks have {blocks:,} = {rule:,} + {rest:,}."
     )
 
 
 @pytest.mark.needs("parameter_shares")
-def test_shares(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_shares(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
     shown = ""
-    for dims in (sizes.course, *unseen(rng)):
-        letters = student_formula.letters_of(dims)
+    for dims in (sizes.course, *draw_dims(rng)):
+        letters = student_formula.formula_arguments(dims)
         parts = parameter_count.parts(**letters)
         expected = {name: 100 * part / parameter_count.total(dims) for name, part in parts.items()}
-        shares = student_formula.ask(student, "parameter_shares", letters)
+        shares = student_formula.call_formula(student, "parameter_shares", letters)
         # One decimal is enough, as in the handout.
         wrong = student_formula.compare("parameter_shares", letters, shares, expected, 0.051)
         if wrong:
-            own = student_formula.of_own(student, letters)
+            own = student_formula.from_own_count(student, letters)
             wrong = student_formula.compare("parameter_shares", letters, shares, own, 0.051) if own else wrong
             if wrong:
-                raise Failed(wrong[1], causes=student_formula.slip(shares, parts))
-            notes.say("The percentages follow from your own formula; see the check of the formula.")
+                raise Failed(wrong[1], causes=student_formula.find_slip(shares, parts))
+            notes.remark("The percentages follow from your own formula; see the check of the formula.")
             return
         shown = shown or ", ".join(f"{name.replace('_', ' ')} {share:.1f} %" for name, share in expected.items())
-    notes.say(f"At the course configuration: {shown}.")
+    notes.remark(f"At the course configuration: {shown}.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def counted(student: Student, n: Dims) -> parameter_count.Counted:
+def count_parameters(student: StudentCode, n: Dims) -> parameter_count.ParameterCounts:
     """Count the parameters of each class over all blocks, and those of the rest of GPT, with the tensors."""
     sizes = {"d": n.d, "H": n.H, "T_max": n.T_max}
     attention = student.shared("MultiHeadAttention", sizes)
     mlp = student.shared("MLP", {"d": n.d})
     block = student.shared("Block", sizes)
-    model = built(student, n)
+    model = build_gpt(student, n)
     norms = block.numel - attention.numel - mlp.numel
-    outside = model.numel - n.L * block.numel + (n.V * n.d if tied(model, n) else 0)
+    outside = model.numel - n.L * block.numel + (n.V * n.d if is_tied(model, n) else 0)
     around = shapes(model.parameters)
     for _ in range(n.L):
-        around = beside(around, shapes(block.parameters))
-    return parameter_count.Counted(
+        around = remark_beside(around, shapes(block.parameters))
+    return parameter_count.ParameterCounts(
         dims=n,
         parts={
             "attention": n.L * attention.numel,
@@ -193,15 +197,15 @@ def counted(student: Student, n: Dims) -> parameter_count.Counted:
         tensors={
             "attention": shapes(attention.parameters),
             "mlp": shapes(mlp.parameters),
-            "block_norms": beside(
-                beside(shapes(block.parameters), shapes(attention.parameters)), shapes(mlp.parameters)
+            "block_norms": remark_beside(
+                remark_beside(shapes(block.parameters), shapes(attention.parameters)), shapes(mlp.parameters)
             ),
             parameter_count.OUTSIDE: around,
         },
     )
 
 
-def beside(whole: parameter_count.Shapes, part: parameter_count.Shapes) -> parameter_count.Shapes:
+def remark_beside(whole: parameter_count.Shapes, part: parameter_count.Shapes) -> parameter_count.Shapes:
     """Return the tensors of ``whole`` without one occurrence of ``part``, found by its tensors' names."""
     names = dict(whole)
     for name, _ in whole:
@@ -211,18 +215,18 @@ def beside(whole: parameter_count.Shapes, part: parameter_count.Shapes) -> param
     return whole
 
 
-def because(student: Student, sizes: Sequence[Dims], charged: set[str]) -> tuple[str, list[Mistake], bool]:
+def find_causes(student: StudentCode, sizes: Sequence[Dims], deducted: set[str]) -> tuple[str, list[Mistake], bool]:
     """Return a hint, the mistakes that fit the counts of each class and its tensors, and whether any one is enough.
 
     If two fit, mistakes that are already deducted take precedence.
     """
     try:
-        found = parameter_count.explain([counted(student, n) for n in sizes])
+        found = parameter_count.find_causes([count_parameters(student, n) for n in sizes])
     except (Failed, StudentError):
         return "Which of your classes has extra or missing parameters?", [], False
     common = set.intersection(*map(set, found.values()))
     left = {
-        part: [n for n in names if n in charged] or [n for n in names if n in common] or names
+        part: [n for n in names if n in deducted] or [n for n in names if n in common] or names
         for part, names in found.items()
     }
     if not all(left.values()):
@@ -232,17 +236,17 @@ def because(student: Student, sizes: Sequence[Dims], charged: set[str]) -> tuple
     return "", causes, len(left) == 1 and len(causes) > 1
 
 
-def are_unused(student: Student, n: Dims, rng: np.random.Generator) -> bool:
+def are_unused(student: StudentCode, n: Dims, rng: np.random.Generator) -> bool:
     """Return whether exactly the parameters beyond the expected number have no effect, in a small model."""
     try:
-        model = built(student, n)
-        unused = sum(p.size for p in idle(model, n, rng))
+        model = build_gpt(student, n)
+        unused = sum(p.size for p in unused_parameters(model, n, rng))
     except (Failed, StudentError):
         return False
     return unused > 0 and unused == model.numel - parameter_count.total(n)
 
 
-def built(student: Student, dims: Dims) -> Module:
+def build_gpt(student: StudentCode, dims: Dims) -> ModuleProxy:
     """Build the student's GPT at ``dims``; raise Failed unless it is an nn.Module."""
     model = student.shared("GPT", dims.arguments())
     if not model.is_module:
@@ -252,13 +256,13 @@ def built(student: Student, dims: Dims) -> Module:
     return model
 
 
-def tied(model: Module, dims: Dims) -> bool:
+def is_tied(model: ModuleProxy, dims: Dims) -> bool:
     """Return whether exactly one V x d matrix of the untied model is missing, and one is left."""
     of_that_shape = sum(p.shape in ((dims.V, dims.d), (dims.d, dims.V)) for p in model.parameters)
     return model.numel == parameter_count.total(dims) - dims.V * dims.d and of_that_shape == 1
 
 
-def unseen(rng: np.random.Generator) -> list[Dims]:
+def draw_dims(rng: np.random.Generator) -> list[Dims]:
     """Draw three unpredictable configurations, each with distinct sizes."""
     sizes = []
     for _ in range(3):

@@ -11,7 +11,7 @@ from autograder.assignment import mistakes
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = [pytest.mark.needs("shape_table", "GPT"), pytest.mark.usefixtures("follows")]
 
@@ -19,18 +19,18 @@ Shape = tuple[int, ...]
 SHOWN = 40  # rows, characters of a stage name, and sizes of a shape: a student may return any number
 
 
-def test_course(student: Student, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_course(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
     n = sizes.course
     table = compare(student, n, 2, int(rng.integers(n.T_max // 4, n.T_max // 2)), rng)
-    notes.show(table=[[stage[:SHOWN], list(shape[:SHOWN])] for stage, shape in table[:SHOWN]])
+    notes.record(table=[[stage[:SHOWN], list(shape[:SHOWN])] for stage, shape in table[:SHOWN]])
 
 
-def test_other_sizes(student: Student, sizes: Sizes, rng: np.random.Generator) -> None:
+def test_other_sizes(student: StudentCode, sizes: Sizes, rng: np.random.Generator) -> None:
     # B, T, d, V and L + 2 all differ, which exposes hard-coded or swapped sizes.
     compare(student, sizes.small, 5, 7, rng)
 
 
-def compare(student: Student, n: Dims, B: int, T: int, rng: np.random.Generator) -> list[tuple[str, Shape]]:
+def compare(student: StudentCode, n: Dims, B: int, T: int, rng: np.random.Generator) -> list[tuple[str, Shape]]:
     """Return the student's table for a model of size ``n`` and an input (B, T); raise Failed if a stage is missing.
 
     Stage names are free and extra rows are allowed; the order of the stages is fixed.

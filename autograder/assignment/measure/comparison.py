@@ -12,11 +12,11 @@ import numpy as np
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs
-from autograder.assignment.oracle.client import Comparison, Match, Oracle
+from autograder.assignment.oracle.client import Findings, Match, Oracle
 from autograder.grading.verdict import Failed, Notes, Partial
-from autograder.sandbox.remote.errors import Absent, Raised, StudentError
-from autograder.sandbox.remote.proxy import Module
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.errors import NotDefined, Raised, StudentError
+from autograder.sandbox.remote.proxy import ModuleProxy
+from autograder.sandbox.remote.student_code import StudentCode
 
 # Of the largest entry. Float64 comes first; if nothing fits, float32 decides: honest code may create a float32
 # constant, and a finite mask may be large enough only there. The subtlest mistakes are off by 1e-3.
@@ -31,11 +31,11 @@ WEIGHTS = {"MultiHeadAttention": 4, "MLP": 8, "Block": 12}
 
 
 @dataclass(frozen=True)
-class Judged:
+class Comparison:
     """The result of a comparison, and the module with its own weights."""
 
-    comparison: Comparison
-    module: Module
+    comparison: Findings
+    module: ModuleProxy
     weights: dict[str, np.ndarray]
     component: str
     sizes: Mapping[str, int]
@@ -59,10 +59,10 @@ class Judged:
         return set(self.match.mistakes) if self.match else set()
 
 
-def against_oracle(
+def compare_with_oracle(
     oracle: Oracle,
     component: str,
-    build: Callable[[bool], Module],
+    build: Callable[[bool], ModuleProxy],
     inputs: Sequence[np.ndarray],
     read: Callable[[Any, np.ndarray], np.ndarray],
     sizes: Mapping[str, int],
@@ -70,7 +70,7 @@ def against_oracle(
     probes: Mapping[str, np.ndarray] | None = None,
     expected: Collection[str] | None = None,
     scalars: bool = True,
-) -> Judged:
+) -> Comparison:
     """Compare the outputs for ``inputs`` with the oracle's ``component``.
 
     Mistakes ``expected`` from an earlier comparison of the class are tried first. A first comparison that finds an
@@ -100,7 +100,7 @@ def against_oracle(
 def _compare(
     oracle: Oracle,
     component: str,
-    build: Callable[[bool], Module],
+    build: Callable[[bool], ModuleProxy],
     inputs: Sequence[np.ndarray],
     read: Callable[[Any, np.ndarray], np.ndarray],
     sizes: Mapping[str, int],
@@ -109,8 +109,8 @@ def _compare(
     expected: Collection[str] | None,
     scalars: bool,
     unused: Collection[str] = (),
-) -> Judged:
-    double: Judged | None = None
+) -> Comparison:
+    double: Comparison | None = None
     for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
         try:
             module, weights, cases = _run(build, inputs, read, rng, dtype, scalars, unused)
@@ -127,15 +127,15 @@ def _compare(
         tried = double.names if double else expected or ()
         if double:  # what float64 explains need only roughly hold: code may cast to a lower precision
             roughly = oracle.identify(component, tensors, cases, sizes, maps, ROUGH, tried)
-            if any({*costly(match.mistakes)} <= {*costly(double.names)} for match in roughly.matches):
+            if any({*penalised(match.mistakes)} <= {*penalised(double.names)} for match in roughly.matches):
                 return double
         comparison = oracle.identify(component, tensors, cases, sizes, maps, tolerance, tried)
         if len(comparison.matches) > 1:  # an input of another size and scale may separate them
             with contextlib.suppress(Failed, StudentError):
-                x = _another(cases[0][0], sizes, rng)
+                x = _compare_extra_input(cases[0][0], sizes, rng)
                 more = [*cases, (x, read(module(x), x).astype(dtype))]
                 comparison = oracle.identify(component, tensors, more, sizes, maps, tolerance, tried)
-        judged = Judged(comparison, module, weights, component, sizes)
+        judged = Comparison(comparison, module, weights, component, sizes)
         if dtype is np.float64 and comparison.matches and expected is None:
             double = judged
             continue
@@ -154,8 +154,8 @@ def _compare(
 
 def _initial_gap(
     oracle: Oracle,
-    judged: Judged,
-    build: Callable[[bool], Module],
+    judged: Comparison,
+    build: Callable[[bool], ModuleProxy],
     read: Callable[[Any, np.ndarray], np.ndarray],
     x: np.ndarray,
     probes: Mapping[str, np.ndarray],
@@ -184,7 +184,7 @@ def _initial_gap(
 
 def _gap(
     oracle: Oracle,
-    judged: Judged,
+    judged: Comparison,
     weights: Mapping[str, np.ndarray],
     x: np.ndarray,
     y: np.ndarray,
@@ -206,7 +206,7 @@ def _gap(
     return float(np.abs(y - right[0]).max()) / scale
 
 
-def _another(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
+def _compare_extra_input(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
     """Return an input of another batch size and length, three times as large."""
     shape = (len(x) + 2, x.shape[1] - 2, *x.shape[2:])
     if x.dtype == np.int64:
@@ -215,7 +215,7 @@ def _another(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) 
 
 
 def _causal(
-    module: Module,
+    module: ModuleProxy,
     read: Callable[[Any, np.ndarray], np.ndarray],
     x: np.ndarray,
     y: np.ndarray,
@@ -233,17 +233,17 @@ def _causal(
 
 
 def _run(
-    build: Callable[[bool], Module],
+    build: Callable[[bool], ModuleProxy],
     inputs: Sequence[np.ndarray],
     read: Callable[[Any, np.ndarray], np.ndarray],
     rng: np.random.Generator,
     dtype: type[np.floating[Any]],
     scalars: bool,
     unused: Collection[str],
-) -> tuple[Module, dict[str, np.ndarray], list[tuple[np.ndarray, np.ndarray]]]:
+) -> tuple[ModuleProxy, dict[str, np.ndarray], list[tuple[np.ndarray, np.ndarray]]]:
     """Build the module with new weights; return it, the weights, and (input, output) pairs in one precision."""
     module = build(dtype is np.float64)
-    weights = own_weights(module, rng)
+    weights = random_weights_for(module, rng)
     if not scalars:
         weights = {name: value for name, value in weights.items() if value.ndim}
     weights = {name: value for name, value in weights.items() if name not in unused}
@@ -253,7 +253,7 @@ def _run(
 
 
 def _idle(
-    module: Module,
+    module: ModuleProxy,
     read: Callable[[Any, np.ndarray], np.ndarray],
     x: np.ndarray,
     weights: Mapping[str, np.ndarray],
@@ -281,10 +281,10 @@ def _idle(
     return found
 
 
-def own_weights(module: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def random_weights_for(module: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Draw values of order 1 / sqrt(size) for matrices and of order 1 for vectors, for all tensors outside of stubs."""
-    outputs.affordable(module)
-    weights, kept = {}, outputs.masks(module)
+    outputs.require_affordable(module)
+    weights, kept = {}, outputs.mask_parameters(module)
     for p in module.parameters:
         if not p.owner and p.name not in kept:
             scale = 1 / np.sqrt(max(p.shape[-1], 8)) if p.is_matrix else 0.5
@@ -292,7 +292,7 @@ def own_weights(module: Module, rng: np.random.Generator) -> dict[str, np.ndarra
     return weights
 
 
-def costly(names: Collection[str]) -> list[mistakes.Mistake]:
+def penalised(names: Collection[str]) -> list[mistakes.Mistake]:
     """Return the mistakes among ``names`` that are not accepted."""
     return [row for row in map(mistakes.named, names) if not row.accepted]
 
@@ -326,12 +326,12 @@ SPREAD = {
 }
 
 
-def known(charged: Collection[str], effect: Collection[str]) -> list[mistakes.Mistake]:
+def already_deducted(deducted: Collection[str], effect: Collection[str]) -> list[mistakes.Mistake]:
     """Return the already deducted mistakes that have this effect."""
-    return [mistakes.named(name) for name in sorted(set(charged) & set(effect))]
+    return [mistakes.named(name) for name in sorted(set(deducted) & set(effect))]
 
 
-def decide(judged: Judged, what: str, notes: Notes, elsewhere: Sequence[str] = ()) -> None:
+def raise_verdict(judged: Comparison, what: str, notes: Notes, elsewhere: Sequence[str] = ()) -> None:
     """Pass, or raise Partial for one known mistake, or Failed; the mistakes ``elsewhere`` are for another check."""
     if judged.noise:
         seen = f"Two passes of {what} on the same input in eval mode differ by up to {judged.noise:.2g}."
@@ -339,27 +339,27 @@ def decide(judged: Judged, what: str, notes: Notes, elsewhere: Sequence[str] = (
     if judged.match is None:
         raise Failed(*_unknown(judged, what))
     explanations = [
-        [row for row in costly(match.mistakes) if row.name not in elsewhere] for match in judged.comparison.matches
+        [row for row in penalised(match.mistakes) if row.name not in elsewhere] for match in judged.comparison.matches
     ]
     wrong = explanations[0]
     if judged.initial_gap:
         raise Failed(
-            f"With its initial weights the output of {what} is off by up to {percent(judged.initial_gap)} of its "
+            f"With its initial weights the output of {what} is off by up to {format_percent(judged.initial_gap)} of its "
             f"maximum, unlike with other weights.",
             "Does forward use anything but x and the parameters?",
             wrong,
         )
     if not wrong:
-        other = [row.sentence for row in costly(judged.match.mistakes)]
+        other = [row.sentence for row in penalised(judged.match.mistakes)]
         remarks = [row.sentence for row in map(mistakes.named, judged.match.mistakes) if row.accepted]
         equal = "Matches the formula for the same weights"
-        notes.say(" ".join([f"{equal}, with one exception:", *other] if other else remarks) or f"{equal}.")
+        notes.remark(" ".join([f"{equal}, with one exception:", *other] if other else remarks) or f"{equal}.")
         return
     kind = Partial if all(len(rows) == 1 for rows in explanations) else Failed
     rest = "Everything else is correct." if kind is Partial else ""
     if len(explanations) > 1:
-        raise kind(differs(judged, what), rest, [row for rows in explanations for row in rows], either=True)
-    raise kind(differs(judged, what), rest, wrong)
+        raise kind(describe_difference(judged, what), rest, [row for rows in explanations for row in rows], either=True)
+    raise kind(describe_difference(judged, what), rest, wrong)
 
 
 OWN = {  # number of parameters of each class, without its submodules' own
@@ -370,7 +370,7 @@ OWN = {  # number of parameters of each class, without its submodules' own
 }
 
 
-def differs(judged: Judged, what: str) -> str:
+def describe_difference(judged: Comparison, what: str) -> str:
     """Describe the difference: in the values, or else in the number of parameters."""
     gap, position = judged.comparison.gap, judged.comparison.position
     for name, letter, parts in (("heads_wrong_number", "H", "heads"), ("blocks_wrong_number", "L", "blocks")):
@@ -378,7 +378,7 @@ def differs(judged: Judged, what: str) -> str:
             return f"For {letter}={judged.sizes[letter]}, {what} uses {judged.match.count} {parts}."
     if gap is not None and gap > ROUNDED:
         return (
-            f"For the same weights the output is off by up to {percent(gap)} of its maximum, from position "
+            f"For the same weights the output is off by up to {format_percent(gap)} of its maximum, from position "
             f"{position} on."
         )
     own = sum(p.size for p in judged.module.parameters if not p.owner)
@@ -387,12 +387,12 @@ def differs(judged: Judged, what: str) -> str:
     return f"For {sizes}, {what} has {count}."
 
 
-def percent(gap: float) -> str:
+def format_percent(gap: float) -> str:
     """Format a fraction as a percentage."""
     return f"{100 * gap:.0f} %" if gap >= 0.1 else f"{100 * gap:.2g} %"
 
 
-def _unknown(judged: Judged, what: str) -> tuple[str, str]:
+def _unknown(judged: Comparison, what: str) -> tuple[str, str]:
     """Describe the difference and which simpler properties hold, if no known mistake fits."""
     comparison = judged.comparison
     if comparison.gap is None:
@@ -404,33 +404,33 @@ def _unknown(judged: Judged, what: str) -> tuple[str, str]:
     where = f"from position {comparison.position} on"
     if comparison.alone:
         where += "; a single token is correct: check scores, mask and softmax"
-    off = f"for the same weights the output is off by up to {percent(comparison.gap)} of its maximum"
+    off = f"for the same weights the output is off by up to {format_percent(comparison.gap)} of its maximum"
     return (
         f"{facts} But {off}, {where}.",
         "No known mistake fits: compare each step of forward with the docstring.",
     )
 
 
-class Probed(NamedTuple):
-    """A class with stubs, whether all of them are used, and its ``build`` for ``against_oracle``."""
+class StubbedClass(NamedTuple):
+    """A class with stubs, whether all of them are used, and its ``build`` for ``compare_with_oracle``."""
 
-    module: Module
+    module: ModuleProxy
     used: bool
-    build: Callable[[bool], Module]
+    build: Callable[[bool], ModuleProxy]
 
 
-def around_probes(
-    student: Student,
+def build_with_stubs(
+    student: StudentCode,
     name: str,
     sizes: Mapping[str, int],
     probes: Mapping[str, np.ndarray],
     trial: np.ndarray,
-) -> Probed:
+) -> StubbedClass:
     """Build the class ``name`` with stubs, in float64, or in float32 if that fails."""
 
-    def build(double: bool) -> tuple[Module, bool]:
+    def build(double: bool) -> tuple[ModuleProxy, bool]:
         x = trial if trial.dtype == np.int64 else trial.astype(np.float64 if double else np.float32)
-        return with_stand_ins(student, name, sizes, probes, x, double)
+        return stub_parts(student, name, sizes, probes, x, double)
 
     double = True
     try:
@@ -439,54 +439,54 @@ def around_probes(
         double = False
         module, used = build(double)
     ready = {double: module}
-    return Probed(module, used, lambda double: ready.pop(double, None) or build(double)[0])
+    return StubbedClass(module, used, lambda double: ready.pop(double, None) or build(double)[0])
 
 
-def with_stand_ins(
-    student: Student,
+def stub_parts(
+    student: StudentCode,
     name: str,
     sizes: Mapping[str, int],
     probes: Mapping[str, np.ndarray],
     trial: np.ndarray,
     double: bool = False,
-) -> tuple[Module, bool]:
+) -> tuple[ModuleProxy, bool]:
     """Build the class ``name`` with stubs (linear maps) for the classes ``probes``; return whether all are used.
 
     A class that is not implemented, absent or raises in its constructor is replaced entirely. For a class that is not
     used at all, a submodule of its size is replaced instead. ``trial`` is the input for this test.
     """
-    student.stand_in(probes, [part for part in probes if not usable(student, part)])
+    student.use_stubs(probes, [part for part in probes if not is_usable(student, part)])
     try:
         module = student.build(name, sizes, double=double)
     except StudentError as error:
         if not _of_a_part(error, name):
             raise
-        student.stand_in(probes, list(probes))
+        student.use_stubs(probes, list(probes))
         module = student.build(name, sizes, double=double, apart=True)
-    calls = module.trial(trial)
+    calls = module.count_stub_calls(trial)
     unused = [part for part in probes if not calls.get(part)]
     inside = [
-        module.stand_in(part, probes[part], WEIGHTS[part] * sizes["d"] ** 2, sizes.get("L", 1)) for part in unused
+        module.use_stub(part, probes[part], WEIGHTS[part] * sizes["d"] ** 2, sizes.get("L", 1)) for part in unused
     ]
     if unused and all(inside):
-        calls = module.trial(trial)
+        calls = module.count_stub_calls(trial)
         unused = [part for part in unused if not calls.get(part)]
     return module, not unused
 
 
 def _of_a_part(error: StudentError, name: str) -> bool:
     """Return whether building the class ``name`` may have failed because of another class."""
-    if isinstance(error, Absent):
+    if isinstance(error, NotDefined):
         return error.name != name
     if isinstance(error, Raised):
         return bool({frame[2].split(".")[0] for frame in error.remote.frames} & (PARTS - {name}))
     return True
 
 
-def usable(student: Student, name: str) -> bool:
+def is_usable(student: StudentCode, name: str) -> bool:
     """Return whether the submission has a class of that name with an implemented constructor."""
     try:
-        _, _, stubs = student.written(name)
-    except (Absent, Raised):
+        _, _, stubs = student.locate(name)
+    except (NotDefined, Raised):
         return False
     return "__init__" not in stubs

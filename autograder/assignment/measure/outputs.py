@@ -11,8 +11,8 @@ import numpy as np
 from autograder.assignment import mistakes
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
-from autograder.sandbox.remote.proxy import Module
-from autograder.sandbox.remote.replies import LARGEST, real
+from autograder.sandbox.remote.proxy import ModuleProxy
+from autograder.sandbox.remote.replies import LARGEST, parse_real
 from autograder.sandbox.remote.wire import Opaque
 
 LARGEST_WEIGHT = 1e6  # an initial weight beyond this was not drawn
@@ -30,7 +30,7 @@ def draw_shapes(rng: np.random.Generator) -> list[tuple[int, int]]:
     return [(int(B), int(T)) for B, T in zip(rng.choice(BATCHES, 2, replace=False), lengths, strict=True)]
 
 
-def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
+def require_tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return ``output`` if it is a finite floating point tensor of ``shape``; raise Failed otherwise."""
     if not isinstance(output, np.ndarray):
         kind = output.type if isinstance(output, Opaque) else type(output).__name__
@@ -54,7 +54,7 @@ def tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     return output
 
 
-def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
+def require_logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return the logits in ``output``, validated by ``tensor``.
 
     Accepts the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
@@ -66,7 +66,7 @@ def logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
             f"For {T} tokens the logits have shape {found.shape}; it should be {shape}.",
             causes=[mistakes.named("logits_of_last_position")],
         )
-    return tensor(found, shape)
+    return require_tensor(found, shape)
 
 
 def _first(output: Any) -> Any:
@@ -75,22 +75,22 @@ def _first(output: Any) -> Any:
     return output[0] if isinstance(output, (tuple, list)) and output else output
 
 
-def number(value: Any) -> float | None:
+def as_number(value: Any) -> float | None:
     """Read a number, or an array with one element, that is finite and at most LARGEST in size; else None."""
     try:
-        found = real(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
+        found = parse_real(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
     except (OverflowError, TypeError):
         return None
     return found if abs(found) <= LARGEST else None
 
 
-def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def random_weights(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return new values for every trainable parameter, large enough that attention is far from uniform.
 
     Vectors are biases or gains, indistinguishable here: they get entries of either sign and of size 0.5 to 1.5, since a
     gain near 0 would hide the values it scales.
     """
-    affordable(model)
+    require_affordable(model)
     vectors = {
         p.name: np.asarray(rng.uniform(0.5, 1.5, p.shape) * rng.choice([-1.0, 1.0], p.shape), np.float32)
         for p in model.parameters
@@ -99,7 +99,7 @@ def random_weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndar
     return vectors | random_matrices(model, rng, 1.5)
 
 
-def affordable(module: Module) -> None:
+def require_affordable(module: ModuleProxy) -> None:
     """Raise Failed if a module has far too many parameters to send values for them."""
     if module.numel > MOST or len(module.parameters) > TENSORS:
         raise Failed(
@@ -110,15 +110,15 @@ def affordable(module: Module) -> None:
 
 
 def random_matrices(
-    model: Module, rng: np.random.Generator, size: float, frozen: bool = False
+    model: ModuleProxy, rng: np.random.Generator, size: float, frozen: bool = False
 ) -> dict[str, np.ndarray]:
     """Return new trainable matrices, or with ``frozen`` all, of standard deviation ``size`` / sqrt(last dimension).
 
     With gains of 1 and biases of 0, the logits then have a standard deviation of about ``size``. The values are
     uniform, which is faster than normal and just as good.
     """
-    affordable(model)
-    kept = masks(model)
+    require_affordable(model)
+    kept = mask_parameters(model)
     return {
         p.name: (rng.random(p.shape, np.float32) - np.float32(0.5)) * np.float32(size * np.sqrt(12 / p.shape[-1]))
         for p in model.parameters
@@ -126,7 +126,7 @@ def random_matrices(
     }
 
 
-def masks(module: Module) -> set[str]:
+def mask_parameters(module: ModuleProxy) -> set[str]:
     """Return the names of parameters that are triangular masks of two values rather than weights.
 
     The parameter count deducts them once; with other values in them everything else would be wrong too.
@@ -153,7 +153,7 @@ def unusable(weights: Mapping[str, np.ndarray]) -> str:
 
 
 @contextlib.contextmanager
-def blaming_initial_weights(module: Module, weights: Mapping[str, np.ndarray] | None = None) -> Iterator[None]:
+def blaming_initial_weights(module: ModuleProxy, weights: Mapping[str, np.ndarray] | None = None) -> Iterator[None]:
     """Raise Failed about the initial ``weights``, or the module's own, instead of what follows from unusable ones."""
     try:
         yield
@@ -167,16 +167,16 @@ def blaming_initial_weights(module: Module, weights: Mapping[str, np.ndarray] | 
         ) from None
 
 
-def under(module: Module, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+def output_under_weights(module: ModuleProxy, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
     """Set ``weights`` and return the output for ``x``; raise Failed if the output stays the same.
 
     Otherwise a class that returns its input would pass checks of invariance.
     """
     if unusable(module.pull()):
         module.push({name: value / 2 for name, value in weights.items()})
-    before = tensor(module(x), x.shape)
+    before = require_tensor(module(x), x.shape)
     module.push(weights)
-    after = tensor(module(x), x.shape)
+    after = require_tensor(module(x), x.shape)
     if not np.abs(after - before).max() > MOVES:
         raise Failed(
             f"Changing the weights left the output of {module.name} unchanged.",

@@ -16,9 +16,9 @@ from autograder.assignment.oracle import layout
 from autograder.assignment.sizes import Dims
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
-from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.replies import Parameter
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 SHORT = (2, 7)  # enough tokens for most weights; the embedding tables need more
 DRAWN = 32  # forward passes per mean
@@ -36,13 +36,13 @@ class Claims:
 
     about_logits: str = ""
     about_parameters: str = ""
-    idle: str = ""  # if most parameters move no logit
+    unused: str = ""  # if most parameters move no logit
     hint: str = "Is every parameter used, from the embeddings through all blocks to the logits?"
     causes: tuple[Mistake, ...] = ()
     steady: bool = False  # whether two passes gave the same logits
 
 
-def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
+def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> Claims:
     """Set the weights of a small GPT, here and in a replica, and test whether its logits depend on them alone."""
     idx = rng.integers(0, n.V, SHORT)
     try:
@@ -63,7 +63,7 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         if unset:
             said = f"{unset} parameters of a small GPT don't keep the values that are copied into them."
             return Claims(said, said, steady=steady)
-        twin = student.witness.build("GPT", n.arguments(), seed=1)
+        twin = student.replica.build("GPT", n.arguments(), seed=1)
         twin.push(weights)
         again = _logits(twin, idx, n) if steady else _mean(twin, idx, n)[0]
         gap = float(np.abs(again - after).max())
@@ -71,14 +71,14 @@ def measure(student: Student, n: Dims, rng: np.random.Generator) -> Claims:
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
             said = f"Two GPTs from different seeds with the same parameters differ by {gap:.2g}; they should be equal."
             return Claims(about_parameters=said, hint=PLAIN, steady=steady)
-        dead = sum(p.size for p in idle(model, n, rng, model.numel // 2 + 1))
+        dead = sum(p.size for p in unused_parameters(model, n, rng, model.numel // 2 + 1))
     except (Failed, StudentError):
         return Claims()  # the checks themselves report it
     said = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} don't affect any logit."
-    return Claims(idle=said if dead else "", steady=steady)
+    return Claims(unused=said if dead else "", steady=steady)
 
 
-def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarray]:
+def _mean(model: ModuleProxy, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean logits and their variances: forward may be random, as with dropout that is always on."""
     first, again = (_logits(model, idx, n, seed) for seed in (0, 1))
     if np.array_equal(first, again):
@@ -87,19 +87,19 @@ def _mean(model: Module, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarr
     return drawn.mean(0), drawn.var(0, ddof=1) / DRAWN
 
 
-def backed(student: Student, model: Module, dims: Dims, rng: np.random.Generator) -> None:
+def require_used_parameters(student: StudentCode, model: ModuleProxy, dims: Dims, rng: np.random.Generator) -> None:
     """Raise Failed if parameters are counted that the model does not use.
 
     If each class has exactly the tensors its formula needs, the count is right, even if forward forgets one: the
     class's own check deducts that. Otherwise every tensor has to move the logits.
     """
     try:
-        if laid_out(student, model, dims):
+        if find_layouts(student, model, dims):
             return
     except StudentError:
         pass  # without the classes, test the full model
-    with student.fresh() as fresh:
-        unused = idle(fresh.build("GPT", dims.arguments()), dims, rng)
+    with student.fresh_process() as fresh:
+        unused = unused_parameters(fresh.build("GPT", dims.arguments()), dims, rng)
     if unused:
         count = sum(p.size for p in unused)
         names = ", ".join(p.name for p in unused[:4])
@@ -109,7 +109,7 @@ def backed(student: Student, model: Module, dims: Dims, rng: np.random.Generator
         )
 
 
-def laid_out(student: Student, model: Module, dims: Dims) -> bool:
+def find_layouts(student: StudentCode, model: ModuleProxy, dims: Dims) -> bool:
     """Return whether the shapes in each class, and in GPT around them, are exactly those of the formula."""
     d, sizes = dims.d, {"d": dims.d, "H": dims.H, "T_max": dims.T_max}
     attention = shapes(student.shared("MultiHeadAttention", sizes).parameters)
@@ -119,13 +119,13 @@ def laid_out(student: Student, model: Module, dims: Dims) -> bool:
     outside = without(shapes(model.parameters), *[block] * dims.L)
     if around is None or outside is None:
         return False
-    norms = (reading for reading, _ in layout.norms(layout.positions(around), d, ["ln1", "ln2"]))
-    rest = (reading for reading, _ in layout.model(outside, dims.V, dims.T_max, d))
+    norms = (reading for reading, _ in layout.norm_layouts(layout.positions(around), d, ["ln1", "ln2"]))
+    rest = (reading for reading, _ in layout.model_layouts(outside, dims.V, dims.T_max, d))
     return (
-        filled(attention, layout.attention(attention, d, dims.H))
-        and filled(mlp, (reading for reading in layout.mlp(mlp, d) if reading["up"].shape == (d, 4 * d)))
-        and filled(around, norms)
-        and filled(outside, rest)
+        fill(attention, layout.attention_layouts(attention, d, dims.H))
+        and fill(mlp, (reading for reading in layout.mlp_layouts(mlp, d) if reading["up"].shape == (d, 4 * d)))
+        and fill(around, norms)
+        and fill(outside, rest)
     )
 
 
@@ -148,7 +148,7 @@ def without(
     return None if taken.total() else rest
 
 
-def filled(tensors: list[tuple[str, tuple[int, ...]]], readings: Iterable[layout.Reading]) -> bool:
+def fill(tensors: list[tuple[str, tuple[int, ...]]], readings: Iterable[layout.Layout]) -> bool:
     """Return whether one of the first layouts uses every entry of ``tensors`` in the formula."""
     total = sum(math.prod(shape) for _, shape in tensors)
     try:
@@ -157,12 +157,12 @@ def filled(tensors: list[tuple[str, tuple[int, ...]]], readings: Iterable[layout
         return False  # incompatible shapes
 
 
-def _places(reading: layout.Reading) -> int:
+def _places(reading: layout.Layout) -> int:
     places = np.concatenate([place.reshape(-1) for place in reading.values()])
     return int(np.count_nonzero(np.bincount(places[places >= 0])))
 
 
-def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> list[Parameter]:
+def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, most: int = 0) -> list[Parameter]:
     """Return the larger parameters of GPT at ``dims`` of which a random slice can change without moving any logit.
 
     Empty once parameters that do move logits have ``most`` entries. A parameter that can't be set moves nothing.
@@ -187,7 +187,7 @@ def idle(model: Module, dims: Dims, rng: np.random.Generator, most: int = 0) -> 
     return found
 
 
-def _with(model: Module, values: Mapping[str, np.ndarray], idx: np.ndarray, dims: Dims) -> np.ndarray | None:
+def _with(model: ModuleProxy, values: Mapping[str, np.ndarray], idx: np.ndarray, dims: Dims) -> np.ndarray | None:
     """Set ``values`` and return the logits; None if forward fails."""
     try:
         if values:
@@ -201,11 +201,11 @@ def _differ(before: np.ndarray | None, after: np.ndarray | None) -> bool:
     return before is not None and after is not None and not np.array_equal(before, after)
 
 
-def _weights(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _weights(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return values for all parameters, including those that are not trained."""
-    outputs.affordable(model)
+    outputs.require_affordable(model)
     return {p.name: np.ones(p.shape, np.float32) for p in model.parameters} | outputs.random_weights(model, rng)
 
 
-def _logits(model: Module, idx: np.ndarray, dims: Dims, seed: int = 0) -> np.ndarray:
-    return outputs.logits(model(idx, seed=seed), (*idx.shape, dims.V))
+def _logits(model: ModuleProxy, idx: np.ndarray, dims: Dims, seed: int = 0) -> np.ndarray:
+    return outputs.require_logits(model(idx, seed=seed), (*idx.shape, dims.V))

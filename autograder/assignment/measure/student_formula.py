@@ -7,37 +7,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.assignment import mistakes
-from autograder.assignment.measure.outputs import number
+from autograder.assignment.measure.outputs import as_number
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle import parameter_count
 from autograder.assignment.sizes import Dims
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 
-def letters_of(dims: Dims) -> dict[str, int]:
+def formula_arguments(dims: Dims) -> dict[str, int]:
     """Return the arguments of the student's formula."""
     return {"V": dims.V, "T_max": dims.T_max, "d": dims.d, "L": dims.L}
 
 
-def whole(dims: Dims) -> dict[str, float]:
+def with_total(dims: Dims) -> dict[str, float]:
     """Return the correct values of the student's formula."""
-    return {**parameter_count.parts(**letters_of(dims)), "total": parameter_count.total(dims)}
+    return {**parameter_count.parts(**formula_arguments(dims)), "total": parameter_count.total(dims)}
 
 
-def ask(student: Student, name: str, sizes: dict[str, int]) -> Any:
+def call_formula(student: StudentCode, name: str, sizes: dict[str, int]) -> Any:
     """Call a formula of the student's with model building disabled: it has to be derived on paper."""
     return student.function(name, *sizes.values(), models=False)
 
 
-def counts(student: Student, sizes: dict[str, int]) -> dict[str, float]:
+def counts(student: StudentCode, sizes: dict[str, int]) -> dict[str, float]:
     """Return the numbers that the student's parameter_count gives for ``sizes``."""
     try:
-        got = ask(student, "parameter_count", sizes)
+        got = call_formula(student, "parameter_count", sizes)
     except StudentError:
         return {}
-    found = {name: number(got.get(name)) for name in (*parameter_count.PARTS, "total")} if isinstance(got, dict) else {}
+    found = (
+        {name: as_number(got.get(name)) for name in (*parameter_count.PARTS, "total")} if isinstance(got, dict) else {}
+    )
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -57,7 +59,7 @@ def compare(
     if missing:
         raise Failed(f"{call} has no entry {', '.join(map(repr, missing))}.", f"It should have {', '.join(expected)}.")
     for key, right in expected.items():
-        value = number(got[key])
+        value = as_number(got[key])
         if value is None:
             raise Failed(f"{call}[{key!r}] is {_kind(got[key])}, not a finite number.")
         if not abs(value - right) <= tolerance:
@@ -77,15 +79,17 @@ KNOWN = {  # (part of the student's formula, difference): mistake
 }
 
 
-def in_letters(student: Student, tried: Sequence[Dims], key: str, seen: str) -> tuple[str, str, list[Mistake]]:
+def explain_in_letters(
+    student: StudentCode, tried: Sequence[Dims], key: str, seen: str
+) -> tuple[str, str, list[Mistake]]:
     """Return the message for one wrong entry with its error as a term, a hint, and the mistakes that explain it."""
-    values = [found[key] for dims in tried if key in (found := counts(student, letters_of(dims)))]
+    values = [found[key] for dims in tried if key in (found := counts(student, formula_arguments(dims)))]
     if len(values) < len(tried) or not all(value == round(value) for value in values):
         return seen, "", []
     if len(set(values)) == 1:
         return seen, "", [mistakes.named("formula_fixed")]
-    term = parameter_count.letters(
-        [(n, round(value) - round(whole(n)[key])) for n, value in zip(tried, values, strict=True)]
+    term = parameter_count.as_formula(
+        [(n, round(value) - round(with_total(n)[key])) for n, value in zip(tried, values, strict=True)]
     )
     if not term:
         return seen, "Which term of that part differs from your own class?", []
@@ -94,11 +98,11 @@ def in_letters(student: Student, tried: Sequence[Dims], key: str, seen: str) -> 
     return seen, "" if causes else "Is that term a bias, a LayerNorm or a matrix?", causes
 
 
-def slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
+def find_slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
     """Return the mistake that gives exactly these percentages, if one does."""
     blocks = sum(parts[name] for name in ("attention", "mlp", "block_norms"))
     slips = {"shares_as_fractions": (1 / sum(parts.values()), 0.00051), "shares_of_blocks": (100 / blocks, 0.051)}
-    inside = {name: number(shares[name]) or 0 for name in ("attention", "mlp", "block_norms")}
+    inside = {name: as_number(shares[name]) or 0 for name in ("attention", "mlp", "block_norms")}
     return [
         mistakes.named(slip)
         for slip, (factor, near) in slips.items()
@@ -106,7 +110,7 @@ def slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
     ]
 
 
-def of_own(student: Student, sizes: dict[str, int]) -> dict[str, float] | None:
+def from_own_count(student: StudentCode, sizes: dict[str, int]) -> dict[str, float] | None:
     """Return the percentages that follow from the student's own parameter_count; None if it gives no numbers."""
     counted = counts(student, sizes)
     values = {name: counted[name] for name in parameter_count.PARTS if counted.get(name, 0) > 0}

@@ -16,13 +16,13 @@ import numpy as np
 from autograder.assignment import mistakes
 from autograder.assignment.measure import comparison, outputs, parameter_usage
 from autograder.assignment.mistakes import Mistake
-from autograder.assignment.oracle.client import Composed, Layout, Oracle, Part
+from autograder.assignment.oracle.client import ClassLayout, ComposedModel, ModelLayout, Oracle
 from autograder.assignment.sizes import Dims
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
-from autograder.sandbox.remote.proxy import Module
+from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.replies import Parameter
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
 CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
 ROUGH = 3e-2  # of the largest logit: what bfloat16 makes of them
@@ -36,7 +36,7 @@ Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> logits (B, T, V
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeModel:
     """The result of comparing the full model.
 
     ``layout`` is None if GPT is not known to be the composition of its classes. ``differs`` describes a known
@@ -44,11 +44,11 @@ class Whole:
     mistakes that explain it.
     """
 
-    student: Student
+    student: StudentCode
     oracle: Oracle
-    layout: Layout | None = None
+    layout: ModelLayout | None = None
     order: tuple[int, ...] = ()  # in which the blocks are applied, by their numbers in the listing
-    differs: str = ""
+    difference: str = ""
     names: tuple[str, ...] = ()
     unused: str = ""
     without_blocks: bool = False  # whether the parameters without effect are those of all blocks
@@ -61,15 +61,15 @@ class Whole:
     @property
     def mistakes(self) -> bool:
         """True if the layout includes a mistake, named by its class's own check."""
-        return self.layout is not None and any(part.how for part in self.layout.parts.values())
+        return self.layout is not None and any(part.steps for part in self.layout.parts.values())
 
-    def composed(self, model: Module, n: Dims, weights: Mapping[str, np.ndarray]) -> Composed | None:
+    def composed(self, model: ModuleProxy, n: Dims, weights: Mapping[str, np.ndarray]) -> ComposedModel | None:
         """Compose the oracle's version of ``model``, a GPT of any sizes, with these ``weights``; None if unknown."""
         layout = self._at(model, n)
         return self.oracle.compose(layout, weights) if layout and layout.names <= weights.keys() else None
 
     def forward(
-        self, model: Module, n: Dims, weights: Mapping[str, np.ndarray], rng: np.random.Generator
+        self, model: ModuleProxy, n: Dims, weights: Mapping[str, np.ndarray], rng: np.random.Generator
     ) -> Forward | None:
         """Return the oracle's forward for ``model``, a GPT of any sizes that has all these ``weights``.
 
@@ -80,7 +80,7 @@ class Whole:
             return None
 
         def own(idx: np.ndarray) -> np.ndarray:
-            return outputs.logits(model(idx), (*idx.shape, n.V))
+            return outputs.require_logits(model(idx), (*idx.shape, n.V))
 
         def forward(idx: np.ndarray) -> np.ndarray:
             logits = known.logits(idx)
@@ -94,7 +94,7 @@ class Whole:
             return None
         return forward if gap <= CLOSE * max(1.0, float(np.abs(right).max())) else None
 
-    def _at(self, model: Module, n: Dims) -> Layout | None:
+    def _at(self, model: ModuleProxy, n: Dims) -> ModelLayout | None:
         """Return the layout of ``model`` at its sizes, if known."""
         if self.layout is None or self.layout.sizes == n.arguments():
             return self.layout
@@ -105,23 +105,23 @@ class Whole:
         return replace(found, blocks=tuple(found.blocks[i] for i in order[self.order]))
 
 
-def examine(
-    student: Student,
+def compare_whole_model(
+    student: StudentCode,
     oracle: Oracle,
-    judged: Mapping[str, comparison.Judged],
+    judged: Mapping[str, comparison.Comparison],
     course: Dims,
     small: Dims,
     rng: np.random.Generator,
-) -> Whole:
+) -> WholeModel:
     """Compare GPT with the composition of its classes at the course configuration; if it differs, find out why."""
     whole = compare(student, oracle, judged, course, rng)
-    if not whole.differs:
+    if not whole.difference:
         return whole
-    if (again := compare(student, oracle, judged, small, rng)).differs:
+    if (again := compare(student, oracle, judged, small, rng)).difference:
         return again
     try:
         model = student.shared("GPT", course.arguments())
-        unused = sum(p.size for p in parameter_usage.idle(model, course, rng))
+        unused = sum(p.size for p in parameter_usage.unused_parameters(model, course, rng))
         blocks = course.L * student.shared("Block", {"d": course.d, "H": course.H, "T_max": course.T_max}).numel
     except (Failed, StudentError):
         return whole
@@ -132,14 +132,14 @@ def examine(
 
 
 def compare(
-    student: Student,
+    student: StudentCode,
     oracle: Oracle,
-    judged: Mapping[str, comparison.Judged],
+    judged: Mapping[str, comparison.Comparison],
     n: Dims,
     rng: np.random.Generator,
-) -> Whole:
+) -> WholeModel:
     """Compare GPT at ``n`` with the composition of the classes in ``judged``, in float32 as it runs."""
-    unknown = Whole(student, oracle)
+    unknown = WholeModel(student, oracle)
     if not {"attention", "mlp", "block", "model"} <= judged.keys() or not all(map(_is_known, judged.values())):
         return unknown
     parts = {component: _part(judged[component]) for component in ("attention", "mlp", "block")}
@@ -160,14 +160,14 @@ def compare(
         layout = replace(layout, own=tuple(name for name in layout.own if name not in kept))
         weights = {name: value for name, value in initial_spread(model, rng).items() if name not in kept}
         model.push(weights)
-        cases = [(idx, outputs.logits(model(idx), (*idx.shape, n.V)).astype(np.float32)) for idx in tokens]
+        cases = [(idx, outputs.require_logits(model(idx), (*idx.shape, n.V)).astype(np.float32)) for idx in tokens]
     except (Failed, StudentError):
         return unknown  # the checks themselves report it
     if not layout.names <= weights.keys():
         return unknown
     own = {name: weights[name] for name in layout.own}
 
-    def fitting(part: Part) -> tuple[Composed | None, tuple[int, ...]]:
+    def fitting(part: ClassLayout) -> tuple[ComposedModel | None, tuple[int, ...]]:
         """Compose GPT with its own tensors as in ``part``; return it and the block order that gives ``cases``."""
         composed = oracle.compose(replace(layout, parts=parts | {"model": part}), weights)
         return composed, composed.block_order(cases, CLOSE) if composed else ()
@@ -187,23 +187,23 @@ def compare(
     alike = [match for match in found.matches if _deducted(match.mistakes) == expected]
     for match in alike[:1]:  # its own tensors may be laid out differently than in its own check
         tensors = tuple((name, value.shape) for name, value in own.items())
-        again, order = fitting(Part(tensors, n.arguments(), match.reading, match.how))
+        again, order = fitting(ClassLayout(tensors, n.arguments(), match.reading, match.steps))
         if again and order:
             return _known(student, oracle, again.layout, order)
     names = {name for match in found.matches for name in _deducted(match.mistakes)} - expected
     if not names and any(_deducted(part.names) for part in judged.values()):
         return unknown  # some mistakes multiply rounding, so that nothing follows from a difference
-    gap = f" by up to {comparison.percent(found.gap)} of the largest" if found.gap is not None else ""
-    return Whole(
+    gap = f" by up to {comparison.format_percent(found.gap)} of the largest" if found.gap is not None else ""
+    return WholeModel(
         student,
         oracle,
-        differs=f"At {n} the logits differ from the composition of your own blocks{gap}.",
+        difference=f"At {n} the logits differ from the composition of your own blocks{gap}.",
         names=tuple(sorted(names)) if len(found.matches) == 1 else (),
     )
 
 
 def _same_in_float64(
-    student: Student, oracle: Oracle, composed: Composed, weights: Mapping[str, np.ndarray], n: Dims
+    student: StudentCode, oracle: Oracle, composed: ComposedModel, weights: Mapping[str, np.ndarray], n: Dims
 ) -> bool:
     """Return whether GPT is the composition in float64, where code that casts to a lower precision casts nothing."""
     wide = {name: value.astype(np.float64) for name, value in weights.items()}
@@ -211,25 +211,27 @@ def _same_in_float64(
     try:
         model = student.build("GPT", n.arguments(), double=True)
         model.push(wide)
-        logits = outputs.logits(model(idx), (*idx.shape, n.V)).astype(np.float64)
+        logits = outputs.require_logits(model(idx), (*idx.shape, n.V)).astype(np.float64)
     except (Failed, StudentError):
         return False
     precise = oracle.compose(composed.layout, wide)
     return precise is not None and bool(precise.block_order([(idx, logits)], comparison.ROUNDED))
 
 
-def _known(student: Student, oracle: Oracle, layout: Layout, order: tuple[int, ...]) -> Whole:
-    return Whole(student, oracle, replace(layout, blocks=tuple(layout.blocks[i] for i in order)), order)
+def _known(student: StudentCode, oracle: Oracle, layout: ModelLayout, order: tuple[int, ...]) -> WholeModel:
+    return WholeModel(student, oracle, replace(layout, blocks=tuple(layout.blocks[i] for i in order)), order)
 
 
-def initial_spread(model: Module, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def initial_spread(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Draw all parameters but masks: matrices about as large as initial ones, gains and biases around 1."""
     few = [p for p in model.parameters if not p.is_matrix]
     vectors = {p.name: np.asarray(np.float32(0.5) + rng.random(p.shape, np.float32)) for p in few}
     return vectors | outputs.random_matrices(model, rng, 1.0, frozen=True)
 
 
-def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dims) -> Layout | None:
+def blocks_of(
+    student: StudentCode, parts: Mapping[str, ClassLayout], model: ModuleProxy, n: Dims
+) -> ModelLayout | None:
     """Assign the tensors of ``model`` to the parts of each block by name and shape; None if that fails."""
     sizes = {"d": n.d, "H": n.H, "T_max": n.T_max}
     try:
@@ -264,7 +266,7 @@ def blocks_of(student: Student, parts: Mapping[str, Part], model: Module, n: Dim
         blocks.append({component: tuple(there[name] for name in part) for component, part in inner.items()})
     held = {name for names in in_model for name in names}
     own = tuple(p.name for p in model.parameters if p.name not in held)
-    return Layout(n.arguments(), parts, local, tuple(blocks), own)
+    return ModelLayout(n.arguments(), parts, local, tuple(blocks), own)
 
 
 def prefixes(whole: Sequence[Parameter], part: Sequence[Parameter]) -> list[tuple[str, ...]]:
@@ -292,13 +294,13 @@ def _without_common_prefix(part: Sequence[Parameter]) -> list[Parameter]:
     return shorter if len(outer) == 1 and all(p.name for p in shorter) else []
 
 
-def _listed(parameters: Sequence[Parameter], part: Part) -> list[Parameter]:
+def _listed(parameters: Sequence[Parameter], part: ClassLayout) -> list[Parameter]:
     """Return the tensors that the class's own check compared: all but masks."""
     masks = {name for name, _ in part.shapes}
     return [p for p in parameters if not p.mask or p.name in masks]
 
 
-def _has(part: Part, names: Sequence[str]) -> bool:
+def _has(part: ClassLayout, names: Sequence[str]) -> bool:
     """Return whether ``names`` are those that the class's own check compared, up to numbers in them."""
     return [re.sub("[0-9]+", "*", name) for name, _ in part.shapes] == [re.sub("[0-9]+", "*", name) for name in names]
 
@@ -308,7 +310,7 @@ def _deducted(names: Collection[str]) -> set[str]:
     return {name for name in names if not mistakes.named(name).accepted}
 
 
-def _is_known(judged: comparison.Judged) -> bool:
+def _is_known(judged: comparison.Comparison) -> bool:
     """Return whether one explanation fits the class, with the requested number of heads and blocks."""
     count = {"attention": judged.sizes.get("H"), "model": judged.sizes.get("L")}.get(judged.component, 0)
     matches = judged.comparison.matches
@@ -316,8 +318,8 @@ def _is_known(judged: comparison.Judged) -> bool:
     return alike and matches[0].count == count and not judged.noise
 
 
-def _part(judged: comparison.Judged) -> Part:
+def _part(judged: comparison.Comparison) -> ClassLayout:
     match = judged.match
     assert match is not None
     shapes = tuple((p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights)
-    return Part(shapes, judged.sizes, match.reading, match.how)
+    return ClassLayout(shapes, judged.sizes, match.reading, match.steps)

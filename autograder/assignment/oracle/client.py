@@ -23,21 +23,21 @@ class Match:
     mistakes: tuple[str, ...]
     reading: int
     count: int
-    how: Mapping[str, str] = field(default_factory=dict)
+    steps: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ClassLayout:
     """The weight layout of one class, as found by its own check: tensors, sizes, number of the reading, steps."""
 
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     sizes: Mapping[str, int]
     reading: int
-    how: Mapping[str, str]
+    steps: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ModelLayout:
     """The roles of GPT's tensors, at one size.
 
     ``parts`` are "attention", "mlp", "block" and, if GPT's own tensors are known, "model". ``local`` has the names of a
@@ -46,7 +46,7 @@ class Layout:
     """
 
     sizes: Mapping[str, int]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, ClassLayout]
     local: Mapping[str, tuple[str, ...]]
     blocks: tuple[Mapping[str, tuple[str, ...]], ...]
     own: tuple[str, ...]
@@ -58,7 +58,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Findings:
     """All explanations of a class with the fewest mistakes: one without any if it is correct, or none at all.
 
     ``gap`` is the outputs' distance from the correct ones, relative to the largest, under the nearest reading of the
@@ -83,15 +83,15 @@ class Oracle:
         self.ask = process.ask
         self.client = process
         self._process: Process | None = None
-        self._held: list[Composed] = []  # in that process
+        self._held: list[ComposedModel] = []  # in that process
 
-    def compose(self, layout: Layout, weights: Mapping[str, np.ndarray]) -> Composed | None:
+    def compose(self, layout: ModelLayout, weights: Mapping[str, np.ndarray]) -> ComposedModel | None:
         """Compose the student's GPT from its classes, with the mistakes in ``layout``.
 
         ``weights`` are the student's, by name, and decide the precision. None if the layout of a class, found at other
         sizes, has no counterpart at these.
         """
-        composed = Composed(self, layout, weights)
+        composed = ComposedModel(self, layout, weights)
         return composed if composed.exists() else None
 
     def attention(self, weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
@@ -109,8 +109,8 @@ class Oracle:
         tolerance: float,
         expected: Collection[str] = (),
         readings: int | None = None,
-        blocks: Composed | None = None,
-    ) -> Comparison:
+        blocks: ComposedModel | None = None,
+    ) -> Findings:
         """Find known mistakes with which the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
 
         ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
@@ -131,9 +131,9 @@ class Oracle:
         try:
             answer = blocks.ask("identify", arguments) if blocks else self.ask("identify", arguments)
         except TooLarge:
-            return Comparison(())
+            return Findings(())
         matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"], m["how"]) for m in answer["matches"])
-        return Comparison(matches, *(answer["nearest"] or ()))
+        return Findings(matches, *(answer["nearest"] or ()))
 
     def outputs(
         self,
@@ -154,7 +154,7 @@ class Oracle:
             "inputs": list(inputs),
             "sizes": dict(sizes),
             "probes": dict(probes),
-            "match": {"reading": match.reading, "count": match.count, "how": dict(match.how)},
+            "match": {"reading": match.reading, "count": match.count, "how": dict(match.steps)},
         }
         try:
             answer: list[np.ndarray] | None = self.ask("outputs", arguments)
@@ -175,7 +175,7 @@ class Oracle:
         arguments = {"tensors": list(tensors.items()), "reading": reading, "sizes": dict(sizes)}
         return dict(self.ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
 
-    def holds(self, composed: Composed) -> bool:
+    def has_model(self, composed: ComposedModel) -> bool:
         """Return whether the oracle's process has that model, and record it as the most recent."""
         process = self.client.process
         if process is not self._process:
@@ -185,10 +185,10 @@ class Oracle:
         return known
 
 
-class Composed:
+class ComposedModel:
     """A student's whole model, as computed by the oracle."""
 
-    def __init__(self, oracle: Oracle, layout: Layout, weights: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, oracle: Oracle, layout: ModelLayout, weights: Mapping[str, np.ndarray]) -> None:
         self._oracle, self.layout, self._weights = oracle, layout, weights
         self._number = next(_numbers)
 
@@ -217,7 +217,7 @@ class Composed:
     def ask(self, operation: str, arguments: dict[str, Any] | None = None) -> Any:
         """Ask about this model, and send it along if the oracle's process does not have it."""
         before: list[Operation] = []
-        if not self._oracle.holds(self):
+        if not self._oracle.has_model(self):
             given = {"number": self._number, "layout": asdict(self.layout), "weights": dict(self._weights)}
             before = [("compose", given)]
         return self._oracle.ask(operation, {**(arguments or {}), "number": self._number}, *before)

@@ -35,7 +35,7 @@ class Exhausted(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """The tensors of a student's class (entries end to end, then a 0 and a 1) and its outputs."""
 
     shapes: layout.Shapes
@@ -77,7 +77,7 @@ class Question:
         gap = float((own - y).abs().max()) / max(1.0, float(y.abs().max()))
         return gap if gap == gap else float("inf")  # NaN fits nothing
 
-    def weights(self, reading: layout.Reading, prefix: str = "") -> dict[str, Tensor]:
+    def weights(self, reading: layout.Layout, prefix: str = "") -> dict[str, Tensor]:
         """Return the tensors under one reading, by the oracle's names."""
         return {
             f"{prefix}{name}": self.flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in reading.items()
@@ -85,17 +85,17 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Found:
+class Explanation:
     """A match: the mistakes, the number of the reading, the number of heads or blocks, and the oracle's steps."""
 
     mistakes: tuple[str, ...]
     reading: int
     count: int = 0
-    how: model.How = field(default_factory=dict)
+    steps: model.How = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Nearest:
+class Residual:
     """The distance of the correct model from the student's outputs, under the nearest reading.
 
     ``position`` is the first that is off; ``alone`` says that sequences of one token are correct.
@@ -106,11 +106,11 @@ class Nearest:
     alone: bool
 
 
-Candidate = tuple[Found, Function]
+Candidate = tuple[Explanation, Function]
 Levels = Iterable[Iterable[Candidate]]
 
 
-def explain(component: str, q: Question) -> tuple[list[Found], Nearest | None]:
+def explain(component: str, q: Query) -> tuple[list[Explanation], Residual | None]:
     """Return the explanations with the fewest mistakes, if any; if the correct model fails to fit, its distance too."""
     levels, right = _COMPONENTS[component]
     found = _cheapest(levels(q, q.expected), q) if q.expected else []
@@ -120,21 +120,21 @@ def explain(component: str, q: Question) -> tuple[list[Found], Nearest | None]:
     return found, _nearest(q, right(q))
 
 
-def function_of(component: str, q: Question, match: Found) -> Function | None:
+def function_of(component: str, q: Query, match: Explanation) -> Function | None:
     """Return what the oracle computes with the tensors of an attention, MLP or block as in ``match``, if it exists."""
     sizes = q.sizes | ({"H": match.count} if component == "attention" else {})
-    readings = layout.readings(component, q.shapes, sizes)
+    readings = layout.candidate_layouts(component, q.shapes, sizes)
     reading = next(itertools.islice(readings, match.reading, None), None)
     if reading is None:
         return None
     w = q.weights(reading, "a.")
     if component == "block":
-        return _composed(q, w, match.how, "a")
-    return partial({"attention": model.attention, "mlp": model.mlp}[component], w=w, at="a", how=match.how)
+        return _composed(q, w, match.steps, "a")
+    return partial({"attention": model.attention, "mlp": model.mlp}[component], w=w, at="a", steps=match.steps)
 
 
-def _cheapest(levels: Levels, q: Question) -> list[Found]:
-    found: dict[frozenset[str], Found] = {}
+def _cheapest(levels: Levels, q: Query) -> list[Explanation]:
+    found: dict[frozenset[str], Explanation] = {}
     close = False
     try:
         for number, level in enumerate(levels):
@@ -155,7 +155,7 @@ def _cheapest(levels: Levels, q: Question) -> list[Found]:
     return list(found.values())
 
 
-def _nearest(q: Question, functions: Iterable[Function]) -> Nearest | None:
+def _nearest(q: Query, functions: Iterable[Function]) -> Residual | None:
     nearest, alone = None, False
     for function in itertools.islice(functions, NEAR):
         gaps = [q.off(function, case) for case in q.cases]
@@ -165,18 +165,18 @@ def _nearest(q: Question, functions: Iterable[Function]) -> Nearest | None:
             x, y = q.cases[int(np.argmax(gaps))]
             apart = (function(x) - y).abs().amax(-1).amax(0) / max(1.0, float(y.abs().max()))
             off = (apart > q.tolerance).nonzero().reshape(-1)
-            nearest = Nearest(max(gaps), int(off[0]) if len(off) else -1, False)
-    return Nearest(nearest.gap, nearest.position, alone) if nearest else None
+            nearest = Residual(max(gaps), int(off[0]) if len(off) else -1, False)
+    return Residual(nearest.gap, nearest.position, alone) if nearest else None
 
 
 # --- attention --------------------------------------------------------------------------------------------------------
 
 
-def _attention_levels(q: Question, among: Names) -> Levels:
+def _attention_levels(q: Query, among: Names) -> Levels:
     """Yield candidates that fit at T=1, where queries and keys don't matter; a wrong number of heads is one mistake."""
     d, H = q.sizes["d"], q.sizes["H"]
     single = [case for case in q.cases if case[0].shape[1] == 1]
-    readings: dict[tuple[int, bool], _Kept[layout.Reading]] = {}
+    readings: dict[tuple[int, bool], _Cache[layout.Layout]] = {}
     early: dict[tuple[int, bytes, tuple[tuple[str, str], ...]], bool] = {}
     alive: set[int] = set()  # readings with H heads that fit at T=1
 
@@ -185,32 +185,34 @@ def _attention_levels(q: Question, among: Names) -> Levels:
         # Rare layouts are tried only without mistakes: all combinations would be too many.
         rarer = heads == H and not most
         if (heads, rarer) not in readings:
-            found = (layout.readings if rarer else layout.common_readings)("attention", q.shapes, {"d": d, "H": heads})
-            readings[heads, rarer] = _Kept(itertools.islice(found, q.readings))
+            found = (layout.candidate_layouts if rarer else layout.common_layouts)(
+                "attention", q.shapes, {"d": d, "H": heads}
+            )
+            readings[heads, rarer] = _Cache(itertools.islice(found, q.readings))
         wrong = () if heads == H else ("heads_wrong_number",)
-        for how, names in _ways(most, among, "attention", least=least):
-            at_one = {step: how[step] for step in EARLY if step in how}
-            if how.get("scale") == "after" or how.get("softmax") == "none":
-                at_one = how
+        for steps, names in _ways(most, among, "attention", least=least):
+            at_one = {step: steps[step] for step in EARLY if step in steps}
+            if steps.get("scale") == "after" or steps.get("softmax") == "none":
+                at_one = steps
             for number, reading in enumerate(readings[heads, rarer]):
                 if least > 1 and number not in alive:
                     continue  # T=1 fits with no single mistake
-                read = {how.get("key", "k"), how.get("value", "q")} & {*layout.ROLES}
-                if not read <= reading.keys() or ("v" not in reading and how.get("value") == "input"):
+                read = {steps.get("key", "k"), steps.get("value", "q")} & {*layout.ROLES}
+                if not read <= reading.keys() or ("v" not in reading and steps.get("value") == "input"):
                     continue  # this way needs a role that is missing, or omits one that exists
                 at_one |= {} if "k" in reading else {"key": "q"}
                 # Readings that differ only in queries and keys agree at T=1.
-                matter = [*reading] if at_one is how else ["v", "o", "v.bias", "o.bias", how.get("value", "v")]
+                matter = [*reading] if at_one is steps else ["v", "o", "v.bias", "o.bias", steps.get("value", "v")]
                 places = b"".join(reading[role].tobytes() for role in matter if role in reading)
                 key = (heads, places, tuple(sorted(at_one.items())))
                 if key not in early:
                     w = q.weights(reading, "a.")
-                    early[key] = q.fits(partial(model.attention, w=w, at="a", how=at_one), single)
+                    early[key] = q.fits(partial(model.attention, w=w, at="a", steps=at_one), single)
                 if early[key]:
                     alive |= {number} if heads == H else set()
-                    own = ["value_is_input"] if "v" not in reading and "value" not in how else []
-                    match = Found((*wrong, *_implied(reading, heads), *own, *names), number, heads, how)
-                    yield match, partial(model.attention, w=q.weights(reading, "a."), at="a", how=how)
+                    own = ["value_is_input"] if "v" not in reading and "value" not in steps else []
+                    match = Explanation((*wrong, *_implied(reading, heads), *own, *names), number, heads, steps)
+                    yield match, partial(model.attention, w=q.weights(reading, "a."), at="a", steps=steps)
 
     others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not among]
     yield candidates(H, 0)
@@ -218,18 +220,18 @@ def _attention_levels(q: Question, among: Names) -> Levels:
     yield itertools.chain(candidates(H, 2, 2), *(candidates(heads, 1, 1) for heads in others))
 
 
-def _attention_right(q: Question) -> Iterator[Function]:
+def _attention_right(q: Query) -> Iterator[Function]:
     for reading in _attention_readings(q, q.sizes["H"]):
         if set(layout.ROLES) <= reading.keys():
             yield partial(model.attention, w=q.weights(reading, "a."), at="a")
 
 
-def _attention_readings(q: Question, heads: int) -> Iterator[layout.Reading]:
+def _attention_readings(q: Query, heads: int) -> Iterator[layout.Layout]:
     sizes = {"d": q.sizes["d"], "H": heads}
-    return itertools.islice(layout.readings("attention", q.shapes, sizes), q.readings)
+    return itertools.islice(layout.candidate_layouts("attention", q.shapes, sizes), q.readings)
 
 
-def _implied(reading: layout.Reading, H: int) -> list[str]:
+def _implied(reading: layout.Layout, H: int) -> list[str]:
     """Name the mistakes that the tensors alone show."""
     found = []
     if "q.bias" in reading:
@@ -250,23 +252,23 @@ def _implied(reading: layout.Reading, H: int) -> list[str]:
 # --- MLP --------------------------------------------------------------------------------------------------------------
 
 
-def _mlp_levels(q: Question, among: Names) -> Levels:
+def _mlp_levels(q: Query, among: Names) -> Levels:
     d = q.sizes["d"]
-    readings = [(reading, q.weights(reading, "m.")) for reading in layout.readings("mlp", q.shapes, q.sizes)]
+    readings = [(reading, q.weights(reading, "m.")) for reading in layout.candidate_layouts("mlp", q.shapes, q.sizes)]
     for most in range(3):
         candidates = []
-        for how, names in _ways(most, among, "mlp", least=most):
+        for steps, names in _ways(most, among, "mlp", least=most):
             for number, (reading, w) in enumerate(readings):
                 implied = ["mlp_width"] if reading["up"].shape[1] != 4 * d else []
                 missing = [side for side in ("up", "down") if f"{side}.bias" not in reading]
                 implied += ["mlp_biases_missing"] if len(missing) == 2 else [f"mlp_{m}_bias_missing" for m in missing]
-                found = Found((*implied, *names), number, how=how)
-                candidates.append((found, partial(model.mlp, w=w, at="m", how=how)))
+                found = Explanation((*implied, *names), number, steps=steps)
+                candidates.append((found, partial(model.mlp, w=w, at="m", steps=steps)))
         yield candidates
 
 
-def _mlp_right(q: Question) -> Iterator[Function]:
-    for reading in layout.readings("mlp", q.shapes, q.sizes):
+def _mlp_right(q: Query) -> Iterator[Function]:
+    for reading in layout.candidate_layouts("mlp", q.shapes, q.sizes):
         yield partial(model.mlp, w=q.weights(reading, "m."), at="m")
 
 
@@ -275,30 +277,30 @@ def _mlp_right(q: Question) -> Iterator[Function]:
 UNREAD = ("block_first_norm_missing", "block_second_norm_missing")
 
 
-def _block_levels(q: Question, among: Names) -> Levels:
+def _block_levels(q: Query, among: Names) -> Levels:
     """Yield the block's composition around stubs for attention and MLP."""
     readings = list(_norm_readings(q))
     for most in range(3):
         yield (
-            (Found(_norms(implied, names), number, how=how), _composed(q, w, how))
-            for how, names in _ways(most, among, "block", "norm", least=most)
+            (Explanation(_norms(implied, names), number, steps=steps), _composed(q, w, steps))
+            for steps, names in _ways(most, among, "block", "norm", least=most)
             for number, (w, implied) in enumerate(readings)
         )
 
 
-def _block_right(q: Question) -> Iterator[Function]:
+def _block_right(q: Query) -> Iterator[Function]:
     for w, _ in _norm_readings(q):
         yield _composed(q, w, {})
 
 
-def _norm_readings(q: Question) -> Iterator[tuple[dict[str, Tensor], str]]:
-    for reading, implied in layout.norms(layout.positions(q.shapes), q.sizes["d"], ["ln1", "ln2"]):
+def _norm_readings(q: Query) -> Iterator[tuple[dict[str, Tensor], str]]:
+    for reading, implied in layout.norm_layouts(layout.positions(q.shapes), q.sizes["d"], ["ln1", "ln2"]):
         yield q.weights(reading, "b."), implied
 
 
-def _composed(q: Question, w: dict[str, Tensor], how: model.How, at: str = "b") -> Function:
+def _composed(q: Query, w: dict[str, Tensor], steps: model.How, at: str = "b") -> Function:
     attend, think = (lambda x: x @ q.probes["attention"]), (lambda x: x @ q.probes["mlp"])
-    return partial(model.composed, w=w, at=at, attend=attend, think=think, how=how)
+    return partial(model.compose, w=w, at=at, attend=attend, think=think, steps=steps)
 
 
 def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
@@ -315,25 +317,25 @@ def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
 # --- model ------------------------------------------------------------------------------------------------------------
 
 
-def _model_levels(q: Question, among: Names) -> Levels:
+def _model_levels(q: Query, among: Names) -> Levels:
     """Yield the model's composition around a stub for each block; a wrong number of blocks is one mistake."""
     L, held = q.sizes["L"], q.sizes.get("blocks", 0)
-    readings = _Kept((reading, q.weights(reading), implied) for reading, implied in _model_readings(q))
+    readings = _Cache((reading, q.weights(reading), implied) for reading, implied in _model_readings(q))
 
     def candidates(count: int, most: int, least: int) -> Iterator[Candidate]:
-        for how, names in _ways(most, among, "model", "norm", least=least):
-            if how.get("stack") == "last block missing" and held not in (0, L):
+        for steps, names in _ways(most, among, "model", "norm", least=least):
+            if steps.get("stack") == "last block missing" and held not in (0, L):
                 continue  # no block is unused: there are fewer
             for number, (reading, w, implied) in enumerate(readings):
-                gone = how.get("final norm") == "none" and implied == "norm_without_affine"
+                gone = steps.get("final norm") == "none" and implied == "norm_without_affine"
                 own = "" if gone else implied
                 more = ["positions_missing"] if (reading["pos"] == layout.ZERO).all() else []
                 more += ["head_bias"] if "head.bias" in reading else []
                 more += ["blocks_wrong_number"] if count != L else []
                 told = [name for name in names if not gone or name != "final_norm_unused"]
                 more += ["final_norm_missing"] if gone else []
-                found = Found((*more, *_norms(own, told)), number, count, how)
-                yield found, partial(model.stacked, w=w, blocks=_blocks(q, count), how=how)
+                found = Explanation((*more, *_norms(own, told)), number, count, steps)
+                yield found, partial(model.stack, w=w, blocks=_blocks(q, count), steps=steps)
 
     others = [n for n in range(1, 9) if n != L and held in (0, n) and not among]
     yield candidates(L, 0, 0)
@@ -343,20 +345,20 @@ def _model_levels(q: Question, among: Names) -> Levels:
     yield itertools.chain(candidates(L, 2, 2), *(candidates(count, 1, 1) for count in others))
 
 
-def _model_right(q: Question) -> Iterator[Function]:
+def _model_right(q: Query) -> Iterator[Function]:
     for reading, _ in _model_readings(q):
-        yield partial(model.stacked, w=q.weights(reading), blocks=_blocks(q, q.sizes["L"]))
+        yield partial(model.stack, w=q.weights(reading), blocks=_blocks(q, q.sizes["L"]))
 
 
-def _model_readings(q: Question) -> Iterator[tuple[layout.Reading, str]]:
-    return layout.model(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
+def _model_readings(q: Query) -> Iterator[tuple[layout.Layout, str]]:
+    return layout.model_layouts(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
 
 
-def _blocks(q: Question, count: int) -> Sequence[model.Part]:
+def _blocks(q: Query, count: int) -> Sequence[model.Part]:
     return q.blocks[:count] if q.blocks else [lambda x: x @ q.probes["block"]] * count
 
 
-_COMPONENTS: dict[str, tuple[Callable[[Question, Names], Levels], Callable[[Question], Iterator[Function]]]] = {
+_COMPONENTS: dict[str, tuple[Callable[[Query, Names], Levels], Callable[[Query], Iterator[Function]]]] = {
     "attention": (_attention_levels, _attention_right),
     "mlp": (_mlp_levels, _mlp_right),
     "block": (_block_levels, _block_right),
@@ -382,7 +384,7 @@ def _ways(most: int, among: Names, *components: str, least: int = 0) -> Iterator
                 yield {first.step: way, second.step: other}, [first.name, second.name]
 
 
-class _Kept(Iterable[Item]):
+class _Cache(Iterable[Item]):
     """Cache an iterator's items as they are requested, so that it can be iterated again."""
 
     def __init__(self, rest: Iterator[Item]) -> None:

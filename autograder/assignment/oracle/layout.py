@@ -22,7 +22,7 @@ from autograder.sandbox.remote.replies import is_matrix
 
 Shapes = Sequence[tuple[str, Sequence[int]]]
 Tensors = Sequence[tuple[str, np.ndarray]]  # of positions
-Reading = dict[str, np.ndarray]  # of positions
+Layout = dict[str, np.ndarray]  # of positions
 ROLES = ("q", "k", "v")
 TWO = (("q", "k"), ("q", "v"))
 ZERO, ONE = -2, -1
@@ -41,48 +41,51 @@ def positions(shapes: Shapes) -> Tensors:
     return found
 
 
-def readings(component: str, shapes: Shapes, sizes: Mapping[str, int]) -> Iterator[Reading]:
+def candidate_layouts(component: str, shapes: Shapes, sizes: Mapping[str, int]) -> Iterator[Layout]:
     """Yield all readings of a component's tensors, numbered as in the oracle's answers, the common ones first."""
-    yield from common_readings(component, shapes, sizes)
+    yield from common_layouts(component, shapes, sizes)
     if component == "attention":
-        yield from attention_by_rule(shapes, sizes["d"], sizes["H"])
+        yield from attention_layouts_by_rule(shapes, sizes["d"], sizes["H"])
 
 
-def common_readings(component: str, shapes: Shapes, sizes: Mapping[str, int]) -> Iterator[Reading]:
+def common_layouts(component: str, shapes: Shapes, sizes: Mapping[str, int]) -> Iterator[Layout]:
     """Yield the readings that most submissions have; stop at shapes that don't fit."""
     d = sizes["d"]
     try:
         if component == "attention":
-            yield from attention(shapes, d, sizes["H"])
+            yield from attention_layouts(shapes, d, sizes["H"])
         elif component == "mlp":
-            yield from mlp(shapes, d)
+            yield from mlp_layouts(shapes, d)
         elif component == "block":
-            yield from (reading for reading, _ in norms(positions(shapes), d, ["ln1", "ln2"]))
+            yield from (reading for reading, _ in norm_layouts(positions(shapes), d, ["ln1", "ln2"]))
         else:
-            yield from (reading for reading, _ in model(shapes, sizes["V"], sizes["T_max"], d))
+            yield from (reading for reading, _ in model_layouts(shapes, sizes["V"], sizes["T_max"], d))
     except ValueError:
         return  # an unknown layout is not an error
 
 
-def same_reading(
+def same_layout(
     component: str, known: Shapes, known_sizes: Mapping[str, int], number: int, shapes: Shapes, sizes: Mapping[str, int]
-) -> Reading | None:
+) -> Layout | None:
     """Find, at other ``sizes``, the reading that matches reading ``number`` of ``known``, if any.
 
     ``known`` and ``shapes`` are the tensors of one class, built twice. Numbers do not carry over, since equal sizes
     add readings: the result has the same rank among those that take each role from the same tensors.
     """
     exact = [name for name, _ in known] == [name for name, _ in shapes]
-    seen = [_sources(r, known, exact) for r in itertools.islice(readings(component, known, known_sizes), number + 1)]
+    seen = [
+        _sources(r, known, exact)
+        for r in itertools.islice(candidate_layouts(component, known, known_sizes), number + 1)
+    ]
     if len(seen) <= number:
         return None
     rank = seen.count(seen[number]) - 1
-    candidates = itertools.islice(readings(component, shapes, sizes), FEW)
+    candidates = itertools.islice(candidate_layouts(component, shapes, sizes), FEW)
     alike = (reading for reading in candidates if _sources(reading, shapes, exact) == seen[number])
     return next(itertools.islice(alike, rank, None), None)
 
 
-def _sources(reading: Reading, shapes: Shapes, exact: bool) -> dict[str, tuple[str, ...]]:
+def _sources(reading: Layout, shapes: Shapes, exact: bool) -> dict[str, tuple[str, ...]]:
     """List each role's tensors by name; unless ``exact``, without the numbers in it, which depend on H."""
     names = [name if exact else re.sub("[0-9]+", "*", name) for name, _ in shapes]
     ends = np.cumsum([math.prod(shape) for _, shape in shapes])
@@ -102,7 +105,7 @@ def _trim(value: np.ndarray) -> np.ndarray:
     return value
 
 
-def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
+def attention_layouts(shapes: Shapes, d: int, H: int) -> Iterator[Layout]:
     """Yield readings of a MultiHeadAttention's tensors as q, k, v (H, d, d_head), o (H, d_head, d) and biases.
 
     With only two of q, k, v, either k or v is missing; with no matrix left for o, it is the identity.
@@ -120,7 +123,7 @@ def attention(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
                         yield from _with_biases(reading, vectors, d, H)
 
 
-def attention_by_rule(shapes: Shapes, d: int, H: int) -> Iterator[Reading]:
+def attention_layouts_by_rule(shapes: Shapes, d: int, H: int) -> Iterator[Layout]:
     """Yield readings in which each role orders its axes (head, d, d_head) in its own way.
 
     A tensor holds one, two or all roles for all heads, or is one of a run of tensors, one per head.
@@ -181,7 +184,7 @@ def _orders(value: np.ndarray, count: int, d: int, H: int) -> Iterator[np.ndarra
             yield rest.reshape(*lengths, d).transpose(*(order.index(letter) for letter in "rh"), 3, order.index("k"))
 
 
-def mlp(shapes: Shapes, d: int) -> Iterator[Reading]:
+def mlp_layouts(shapes: Shapes, d: int) -> Iterator[Layout]:
     """Yield readings of an MLP's tensors as up (d, h), down (h, d) and their biases, for any inner width h."""
     tensors = positions(shapes)
     matrices = [(name, _trim(value)) for name, value in tensors if is_matrix(value.shape)]
@@ -217,7 +220,7 @@ def _parted(matrices: Tensors, count: int, size: int) -> Iterator[list[np.ndarra
             yield np.split(value, count, axis)
 
 
-def norms(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Reading, str]]:
+def norm_layouts(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Layout, str]]:
     """Yield readings of vectors as gains and biases of the norms ``names``, each with the mistake that it implies."""
     few = [value.reshape(-1) for _, value in tensors if value.size <= 4 * d]
     if sum(map(len, few)) % d:
@@ -242,7 +245,7 @@ def norms(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Read
         yield {slot: (one if slot.endswith("gain") else zero) for slot in slots}, "norm_without_affine"
 
 
-def model(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Reading, str]]:
+def model_layouts(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Layout, str]]:
     """Yield readings of GPT's own tensors as tok, pos, head and final norm, each with the mistake that it implies."""
     tensors = positions(shapes)
     matrices = [_trim(value) for _, value in tensors if _trim(value).ndim == 2]
@@ -257,7 +260,7 @@ def model(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Reading,
         bias = next(({"head.bias": value.reshape(-1)} for _, value in vectors if value.size == V), {})
         for tok, head in [*itertools.permutations(tables, 2), *((t, t) for t in tables[:1] if len(tables) == 1)]:
             for pos in places:
-                for norm, implied in norms([v for v in vectors if v[1].size != V], d, ["ln_f"]):
+                for norm, implied in norm_layouts([v for v in vectors if v[1].size != V], d, ["ln_f"]):
                     yield {"tok": tok, "pos": pos, "head": head.T} | norm | bias, implied
 
 
@@ -426,7 +429,7 @@ def _oriented(value: np.ndarray, d: int) -> np.ndarray:
     return value.T if value.ndim == 2 and value.shape[0] != d else value
 
 
-def _with_biases(reading: Reading, vectors: list[np.ndarray], d: int, H: int) -> Iterator[Reading]:
+def _with_biases(reading: Layout, vectors: list[np.ndarray], d: int, H: int) -> Iterator[Layout]:
     """Yield the reading with the vectors as biases: of the projection only, or also of queries, keys and values."""
     dh = d // H
     if len(vectors) <= 1:

@@ -35,9 +35,9 @@ NORM_AXES: dict[str, int | tuple[int, int]] = {"over time": -2, "over batch": 0,
 # --- LayerNorm --------------------------------------------------------------------------------------------------------
 
 
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, how: How = RIGHT) -> Tensor:
+def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, steps: How = RIGHT) -> Tensor:
     """Normalise (..., d) -> (..., d): centre, divide by sqrt(biased variance + EPS), then gain and bias."""
-    way = how.get("norm", "")
+    way = steps.get("norm", "")
     axis: int | tuple[int, int] = NORM_AXES.get(way, -1)
     centred = x - (0 if way == "not centred" else x.mean(axis, keepdim=True))  # (..., d)
     terms = math.prod(x.shape[i] for i in (axis if isinstance(axis, tuple) else (axis,)))
@@ -78,35 +78,35 @@ EMPTY = ("inverted", "strict")  # these mask a whole row; students see a result 
 AXES = {"": -1, "queries": -2, "heads": 1, "batch": 0}
 
 
-def projected(x: Tensor, w: Weights, name: str, how: How) -> Tensor:
+def project(x: Tensor, w: Weights, name: str, steps: How) -> Tensor:
     """Project (B, T, d) -> (B, H, T, d_head): queries, keys or values of all heads."""
     made = x[:, None] @ w[name]
     bias = w.get(f"{name}.bias")  # (H, d_head)
-    return split(made if bias is None else made + bias[:, None], how)
+    return split_heads(made if bias is None else made + bias[:, None], steps)
 
 
-def split(made: Tensor, how: How) -> Tensor:
+def split_heads(made: Tensor, steps: How) -> Tensor:
     """Return (B, H, T, d_head) as it is, or as a wrong view of (B, T, H, d_head) gives it."""
-    return made.transpose(1, 2).reshape(made.shape) if how.get("split") == "by view" else made
+    return made.transpose(1, 2).reshape(made.shape) if steps.get("split") == "by view" else made
 
 
 @functools.cache
-def hidden_from(way: str, T: int) -> Tensor:
+def masked_from(way: str, T: int) -> Tensor:
     """Return the mask (T, T), True if query t must not attend to key s."""
     return FUTURES.get(way, FUTURES[""])(torch.arange(T)[:, None], torch.arange(T)[None, :])
 
 
-def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
+def attention_rows(x: Tensor, w: Weights, at: str, steps: How = RIGHT) -> Tensor:
     """Compute attention weights (B, T, d) -> (B, H, T, T): of query t for each key s <= t, per head."""
     T, d = x.shape[1:]
-    q, k = projected(x, w, f"{at}.q", how), projected(x, w, f"{at}.{how.get('key', 'k')}", how)
+    q, k = project(x, w, f"{at}.q", steps), project(x, w, f"{at}.{steps.get('key', 'k')}", steps)
     H, d_head = q.shape[1], q.shape[-1]
-    scores = q @ k.mT * SCALES[how.get("scale", "")](d, H, d_head, T)  # (B, H, T, T)
-    way, softmax = how.get("mask", ""), how.get("softmax", "")
+    scores = q @ k.mT * SCALES[steps.get("scale", "")](d, H, d_head, T)  # (B, H, T, T)
+    way, softmax = steps.get("mask", ""), steps.get("softmax", "")
     axis = AXES.get(softmax, -1)
     # Other softmax axes have fully masked slices; students see a result only with a finite fill.
     fill = -math.inf if axis in (-1, -2) and way not in EMPTY else -1e9
-    future = hidden_from(way, T)
+    future = masked_from(way, T)
     if softmax == "none":
         return scores.masked_fill(future, 0.0)
     if way in ("none", "after"):
@@ -117,32 +117,36 @@ def attention_rows(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
         hidden = scores.masked_fill(future, FILLS.get(way, fill))
     rows = torch.softmax(hidden, axis)
     rows = torch.softmax(rows, axis) if softmax == "twice" else rows
-    rows = rows / math.sqrt(d_head) if how.get("scale") == "after" else rows
+    rows = rows / math.sqrt(d_head) if steps.get("scale") == "after" else rows
     return rows.masked_fill(future, 0.0) if way == "after" else rows
 
 
-def attention(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
+def attention(x: Tensor, w: Weights, at: str, steps: How = RIGHT) -> Tensor:
     """Compute attention (B, T, d) -> (B, T, d): H heads, concatenated, then the output projection."""
-    if how.get("over") == "batch":
-        return attention(x.transpose(0, 1), w, at, {**how, "over": ""}).transpose(0, 1)
-    way = how.get("value", "v" if f"{at}.v" in w else "input")
+    if steps.get("over") == "batch":
+        return attention(x.transpose(0, 1), w, at, {**steps, "over": ""}).transpose(0, 1)
+    way = steps.get("value", "v" if f"{at}.v" in w else "input")
     if way == "input":
         H, width, _ = w[f"{at}.o"].shape  # each head gets a slice of x, or all of it
-        value = split(x.reshape(*x.shape[:2], -1, width).expand(-1, -1, H, -1).transpose(1, 2), how)
+        value = split_heads(x.reshape(*x.shape[:2], -1, width).expand(-1, -1, H, -1).transpose(1, 2), steps)
     else:
-        value = projected(x, w, f"{at}.{way}", how)
-    rows = attention_rows(x, w, at, how)
-    read = (rows.mT if how.get("read") == "transposed" else rows) @ value  # (B, H, T, d_head)
+        value = project(x, w, f"{at}.{way}", steps)
+    rows = attention_rows(x, w, at, steps)
+    read = (rows.mT if steps.get("read") == "transposed" else rows) @ value  # (B, H, T, d_head)
     B, _, T, _ = read.shape
-    joined = read.transpose(1, 2) if how.get("merge") != "without transpose" else read
+    joined = read.transpose(1, 2) if steps.get("merge") != "without transpose" else read
     joined = joined.reshape(B, T, -1)  # (B, T, H d_head)
-    if how.get("project") == "none":
+    if steps.get("project") == "none":
         return joined
-    way, matrix, bias = how.get("project", ""), w[f"{at}.o"].reshape(joined.shape[-1], -1), w.get(f"{at}.o.bias", ZERO)
+    way, matrix, bias = (
+        steps.get("project", ""),
+        w[f"{at}.o"].reshape(joined.shape[-1], -1),
+        w.get(f"{at}.o.bias", ZERO),
+    )
     out = joined @ matrix + bias
     if way == "twice":
         out = out @ matrix + bias
-    if how.get("add") == "input":
+    if steps.get("add") == "input":
         return x + out
     return {"relu": torch.relu, "gelu": ACTIVATIONS[""]}.get(way, ACTIVATIONS["none"])(out)
 
@@ -168,16 +172,16 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def mlp(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
+def mlp(x: Tensor, w: Weights, at: str, steps: How = RIGHT) -> Tensor:
     """Compute the MLP (..., d) -> (..., d): up-projection to 4d, GELU, down-projection."""
-    way = how.get("activation", "")
+    way = steps.get("activation", "")
     outside = ("before", "after", "twice")  # GELU not, or not only, between the two projections
     gelu, same = ACTIVATIONS[""], ACTIVATIONS["none"]
     between = gelu if way == "twice" else ACTIVATIONS["none" if way in outside else way]
     given = gelu(x) if way == "before" else x
     inside = between(given @ w[f"{at}.up"] + w.get(f"{at}.up.bias", ZERO))
     out = (gelu if way in ("after", "twice") else same)(inside @ w[f"{at}.down"] + w.get(f"{at}.down.bias", ZERO))
-    return x + out if how.get("add") == "input" else out
+    return x + out if steps.get("add") == "input" else out
 
 
 # --- block ------------------------------------------------------------------------------------------------------------
@@ -185,13 +189,13 @@ def mlp(x: Tensor, w: Weights, at: str, how: How = RIGHT) -> Tensor:
 Part = Callable[[Tensor], Tensor]
 
 
-def composed(x: Tensor, w: Weights, at: str, attend: Part, think: Part, how: How = RIGHT) -> Tensor:
+def compose(x: Tensor, w: Weights, at: str, attend: Part, think: Part, steps: How = RIGHT) -> Tensor:
     """Compose a block (B, T, d) -> (B, T, d): two pre-norm sublayers that add to the residual stream."""
 
     def norm(number: int, x: Tensor) -> Tensor:
-        return layer_norm(x, w[f"{at}.ln{number}.gain"], w[f"{at}.ln{number}.bias"], how)
+        return layer_norm(x, w[f"{at}.ln{number}.gain"], w[f"{at}.ln{number}.bias"], steps)
 
-    way = how.get("block", "")
+    way = steps.get("block", "")
     if way == "post-norm":
         x = norm(1, x + attend(x))
         return norm(2, x + think(x))
@@ -226,18 +230,18 @@ def block(x: Tensor, w: Weights, at: str, ways: Ways = MappingProxyType({})) -> 
     def think(x: Tensor) -> Tensor:
         return mlp(x, w, at, ways.get("mlp", RIGHT))
 
-    return composed(x, w, at, attend, think, ways.get("block", RIGHT))
+    return compose(x, w, at, attend, think, ways.get("block", RIGHT))
 
 
 # --- model ------------------------------------------------------------------------------------------------------------
 
 
-def stacked(idx: Tensor, w: Weights, blocks: Sequence[Part], how: How = RIGHT) -> Tensor:
+def stack(idx: Tensor, w: Weights, blocks: Sequence[Part], steps: How = RIGHT) -> Tensor:
     """Compute logits (B, T) -> (B, T, V): embeddings, the blocks in turn, final LayerNorm, unembedding."""
     B, T = idx.shape
-    factor = {"times sqrt d": math.sqrt(w["tok"].shape[1]), "none": 0}.get(how.get("embedding", ""), 1)
+    factor = {"times sqrt d": math.sqrt(w["tok"].shape[1]), "none": 0}.get(steps.get("embedding", ""), 1)
     x = w["tok"][idx] * factor  # (B, T, d)
-    way, places = how.get("positions", ""), w["pos"]
+    way, places = steps.get("positions", ""), w["pos"]
     if way == "multiplied":
         x = x * places[:T]
     elif way != "none":
@@ -254,18 +258,18 @@ def stacked(idx: Tensor, w: Weights, blocks: Sequence[Part], how: How = RIGHT) -
                 "by row": lambda: places[:B, None],
             }.get(way, lambda: places[:T])()
         )
-    final = how.get("final norm", "")
+    final = steps.get("final norm", "")
 
     def norm(x: Tensor) -> Tensor:
-        return layer_norm(x, w["ln_f.gain"], w["ln_f.bias"], how)
+        return layer_norm(x, w["ln_f.gain"], w["ln_f.bias"], steps)
 
     x = norm(x) if final in ("first", "both") else x
-    way, first = how.get("stack", ""), x
+    way, first = steps.get("stack", ""), x
     for part in {"last block missing": blocks[:-1], "no block": []}.get(way, blocks):
         x = x + part(x) if way == "extra residual" else part(first if way == "from the embeddings" else x)
         x = norm(x) if final == "in the loop" else x
     x = norm(x) if final in ("", "both") else x
-    way = how.get("logits", "")
+    way = steps.get("logits", "")
     logits = x @ (w["tok"].T if way == "of the embedding" else w["head"]) + w.get("head.bias", ZERO)
     return {
         "softmax": lambda: torch.softmax(logits, -1),
@@ -282,4 +286,4 @@ def blocks(w: Weights, order: Iterable[int], ways: Ways = MappingProxyType({})) 
 def gpt(idx: Tensor, w: Weights, ways: Ways = MappingProxyType({})) -> Tensor:
     """Compute the logits (B, T) -> (B, T, V)."""
     L = sum(name.endswith(".ln1.gain") for name in w)
-    return stacked(idx, w, blocks(w, range(L), ways), ways.get("model", RIGHT))
+    return stack(idx, w, blocks(w, range(L), ways), ways.get("model", RIGHT))

@@ -62,7 +62,7 @@ TERMS: dict[str, Callable[[Dims], int]] = {
 LARGEST = 64  # a term's factor
 
 
-def letters(deltas: Sequence[tuple[Dims, int]]) -> str:
+def as_formula(deltas: Sequence[tuple[Dims, int]]) -> str:
     """Find one or two terms that equal these differences at all these sizes; "" if none do."""
     sizes = [dims for dims, _ in deltas]
     wanted = [delta for _, delta in deltas]
@@ -107,7 +107,7 @@ Shapes = list[tuple[str, tuple[int, ...]]]
 
 
 @dataclass(frozen=True)
-class Counted:
+class ParameterCounts:
     """The parameters of a student's model at one size: counts by part and in one block, and the tensors.
 
     The parts are "attention", "mlp" and "block_norms", summed over L blocks, and OUTSIDE for the rest of the model.
@@ -120,11 +120,11 @@ class Counted:
 
     def delta(self, part: str) -> int:
         """Return a part's count minus the correct one."""
-        return self.parts[part] - expected(self.dims)[part]
+        return self.parts[part] - expected_counts(self.dims)[part]
 
 
-def expected(n: Dims) -> dict[str, int]:
-    """Count the correct model's parameters in each part of ``Counted``."""
+def expected_counts(n: Dims) -> dict[str, int]:
+    """Count the correct model's parameters in each part of ``ParameterCounts``."""
     own = parts(n.V, n.T_max, n.d, n.L)
     inside = {name: own[name] for name in ("attention", "mlp", "block_norms")}
     return inside | {OUTSIDE: own["embeddings"] + own["final"]}
@@ -136,28 +136,28 @@ class Cause:
 
     name: str
     part: str
-    delta: Callable[[Counted], int]
-    shown: Callable[[Counted], bool] = lambda c: True
+    delta: Callable[[ParameterCounts], int]
+    shown: Callable[[ParameterCounts], bool] = lambda c: True
 
 
-def _matrices(c: Counted, part: str) -> list[tuple[int, ...]]:
+def _matrices(c: ParameterCounts, part: str) -> list[tuple[int, ...]]:
     return [shape for _, shape in c.tensors[part] if len(shape) > 1]
 
 
-def _holders(c: Counted) -> set[str]:
+def _holders(c: ParameterCounts) -> set[str]:
     """Return the names of the norms that hold a block's vectors."""
     return {name.rpartition(".")[0] for name, _ in c.tensors["block_norms"]}
 
 
-def _named(c: Counted, part: str, word: str) -> bool:
+def _named(c: ParameterCounts, part: str, word: str) -> bool:
     return any(word in name for name, _ in c.tensors[part])
 
 
-def _has(c: Counted, rows: int) -> bool:
+def _has(c: ParameterCounts, rows: int) -> bool:
     return any(rows in shape and c.dims.d in shape for shape in _matrices(c, OUTSIDE))
 
 
-def _other_width(c: Counted) -> bool:
+def _other_width(c: ParameterCounts) -> bool:
     d, shapes = c.dims.d, _matrices(c, "mlp")
     sizes = {size for shape in shapes for size in shape} - {d}
     return bool(shapes) and all(d in shape for shape in shapes) and 4 * d not in sizes
@@ -263,9 +263,9 @@ CAUSES: tuple[Cause, ...] = (
 )
 
 
-def explain(counted: Sequence[Counted]) -> dict[str, list[str]]:
+def find_causes(counted: Sequence[ParameterCounts]) -> dict[str, list[str]]:
     """Name, for each part that is off, the mistakes that explain its counts and tensors at every size."""
-    wrong = [part for part in expected(counted[0].dims) if any(c.delta(part) for c in counted)]
+    wrong = [part for part in expected_counts(counted[0].dims) if any(c.delta(part) for c in counted)]
     return {
         part: list(
             dict.fromkeys(

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from autograder.assignment.oracle import diagnose
 from autograder.assignment.oracle.client import KEPT
-from autograder.assignment.oracle.layout import model, positions, same_reading
-from autograder.assignment.oracle.model import RIGHT, Part, Ways, attention, blocks, stacked
+from autograder.assignment.oracle.layout import model_layouts, positions, same_layout
+from autograder.assignment.oracle.model import RIGHT, Part, Ways, attention, blocks, stack
 from autograder.sandbox.isolation import confine
 from autograder.sandbox.remote import rpc, wire
 
@@ -36,7 +36,7 @@ class Model:
 
     def __call__(self, idx: Tensor, order: Sequence[int] = ()) -> Tensor:
         assert self.weights is not None
-        return stacked(idx, self.weights, self.blocks(order), self.ways.get("model", RIGHT))
+        return stack(idx, self.weights, self.blocks(order), self.ways.get("model", RIGHT))
 
 
 class Operations:
@@ -110,7 +110,7 @@ class Operations:
         ``reading`` is the number of the reading of ``tensors`` among those that ``layout`` yields. ``nearest`` is the
         distance of the correct model if it does not fit. ``number`` is that of a composed model whose blocks are used.
         """
-        question = diagnose.Question(
+        question = diagnose.Query(
             shapes=[(name, value.shape) for name, value in tensors],
             flat=_flat([value for _, value in tensors], cases[0][1].dtype),
             cases=[(torch.from_numpy(x), torch.from_numpy(y)) for x, y in cases],
@@ -125,7 +125,7 @@ class Operations:
             found, nearest = diagnose.explain(component, question)
         return {
             "matches": [
-                {"mistakes": list(f.mistakes), "reading": f.reading, "count": f.count, "how": dict(f.how)}
+                {"mistakes": list(f.mistakes), "reading": f.reading, "count": f.count, "how": dict(f.steps)}
                 for f in found
             ],
             "nearest": [nearest.gap, nearest.position, nearest.alone] if nearest else None,
@@ -144,7 +144,7 @@ class Operations:
 
         None if these tensors or sizes do not allow it.
         """
-        question = diagnose.Question(
+        question = diagnose.Query(
             shapes=[(name, value.shape) for name, value in tensors],
             flat=_flat([value for _, value in tensors], inputs[0].dtype),
             cases=[],
@@ -152,7 +152,7 @@ class Operations:
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
             tolerance=0.0,
         )
-        found = diagnose.Found((), match["reading"], match["count"], match["how"])
+        found = diagnose.Explanation((), match["reading"], match["count"], match["how"])
         try:
             with torch.no_grad():
                 function = diagnose.function_of(component, question, found)
@@ -172,10 +172,10 @@ class Operations:
         """Compute gradients of the loss for GPT's own tensors, with a stub for each block."""
         flat = _flat([value for _, value in tensors], probe.dtype).requires_grad_()
         shapes = [(name, value.shape) for name, value in tensors]
-        where, _ = next(itertools.islice(model(shapes, sizes["V"], sizes["T_max"], sizes["d"]), reading, None))
+        where, _ = next(itertools.islice(model_layouts(shapes, sizes["V"], sizes["T_max"], sizes["d"]), reading, None))
         blocks: list[Part] = [lambda x: x @ torch.from_numpy(probe)] * sizes["L"]
         w = {name: flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in where.items()}
-        logits = stacked(torch.from_numpy(idx), w, blocks)
+        logits = stack(torch.from_numpy(idx), w, blocks)
         chosen = logits.log_softmax(-1).gather(-1, torch.from_numpy(targets)[..., None])
         (-chosen.mean()).backward()  # type: ignore[no-untyped-call]
         gradient = flat.grad
@@ -217,7 +217,7 @@ def _readings(
 def _reading(
     component: str, known: Any, known_sizes: Any, number: int, shapes: Any, sizes: Any
 ) -> dict[str, Tensor] | None:
-    reading = same_reading(component, known, dict(known_sizes), number, shapes, dict(sizes))
+    reading = same_layout(component, known, dict(known_sizes), number, shapes, dict(sizes))
     if reading is None:
         return None
     return {role: torch.from_numpy(np.ascontiguousarray(places)) for role, places in reading.items()}

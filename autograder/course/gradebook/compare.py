@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from autograder.course.gradebook.results import TOTAL, Standing, standings
+from autograder.course.gradebook.results import TOTAL, StudentResult, student_results
 from autograder.course.gradebook.store import Gradebook
 from autograder.grading.report import Verdict
 
@@ -24,7 +24,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedStudent:
     """A student whose score or checks changed."""
 
     student: sqlite3.Row
@@ -37,30 +37,30 @@ class Changed:
         return tuple(dict.fromkeys(cause for change in self.changes for cause in change.causes))
 
 
-def compare(book: Gradebook, old: sqlite3.Row, new: sqlite3.Row) -> Iterator[Changed]:
+def compare(book: Gradebook, old: sqlite3.Row, new: sqlite3.Row) -> Iterator[ChangedStudent]:
     """Yield the students who differ between two runs, with overrides as of the later run, or as of now."""
     current = book.current()
     later = None if current is not None and current["id"] == new["id"] else new["finished"]
-    before = {one.student["id"]: one for one in standings(book, old, old["finished"])}
-    for after in standings(book, new, later):
+    before = {one.student["id"]: one for one in student_results(book, old, old["finished"])}
+    for after in student_results(book, new, later):
         was = before.pop(after.student["id"], None)
         changes = tuple(_changes(book, was, after, old, new))
         if changes:
-            yield Changed(after.student, was.score if was else None, after.score, changes)
+            yield ChangedStudent(after.student, was.score if was else None, after.score, changes)
     for gone in before.values():
         change = Change("", "submission", "submitted", "removed", ("code",))
-        yield Changed(gone.student, gone.score, None, (change,))
+        yield ChangedStudent(gone.student, gone.score, None, (change,))
 
 
 def _changes(
-    book: Gradebook, was: Standing | None, now: Standing, old: sqlite3.Row, new: sqlite3.Row
+    book: Gradebook, was: StudentResult | None, now: StudentResult, old: sqlite3.Row, new: sqlite3.Row
 ) -> Iterator[Change]:
     if was is None:
         yield Change("", "submission", "absent", "submitted" if now.entry is not None else "on the roster", ("code",))
         return
     causes = tuple(_conditions(book, was, now, old, new))
-    for what in dict.fromkeys([*was.by_hand, *now.by_hand]):
-        one, other = was.by_hand.get(what), now.by_hand.get(what)
+    for what in dict.fromkeys([*was.overrides, *now.overrides]):
+        one, other = was.overrides.get(what), now.overrides.get(what)
         if (one and one.points) != (other and other.points) and what not in {v.id for v in now.verdicts}:
             title = "total, set manually" if what == TOTAL else f"{what}, marked manually"
             reason = other.reason if other else "override removed"
@@ -84,9 +84,9 @@ def _changes(
         yield Change("", "submission", was.trouble, now.trouble, causes or ("grader",))
 
 
-def _change(before: Verdict, check: Verdict, was: Standing, now: Standing, causes: tuple[str, ...]) -> Change:
+def _change(before: Verdict, check: Verdict, was: StudentResult, now: StudentResult, causes: tuple[str, ...]) -> Change:
     message = check.message
-    one, other = was.by_hand.get(check.id), now.by_hand.get(check.id)
+    one, other = was.overrides.get(check.id), now.overrides.get(check.id)
     if one != other:
         found: tuple[str, ...] = ("override",)
         message = other.reason if other else f"override removed: {check.message}"
@@ -100,7 +100,9 @@ def _change(before: Verdict, check: Verdict, was: Standing, now: Standing, cause
     return Change(check.id, check.title, _points(before), _points(check), found, message)
 
 
-def _conditions(book: Gradebook, was: Standing, now: Standing, old: sqlite3.Row, new: sqlite3.Row) -> Iterator[str]:
+def _conditions(
+    book: Gradebook, was: StudentResult, now: StudentResult, old: sqlite3.Row, new: sqlite3.Row
+) -> Iterator[str]:
     """Yield the conditions that differ between the two gradings."""
     if (was.entry and was.entry["sha256"]) != (now.entry and now.entry["sha256"]):
         yield "code"

@@ -8,7 +8,7 @@ from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake import collect
 
 
-def forget(book: Gradebook, student: sqlite3.Row) -> int:
+def delete_student(book: Gradebook, student: sqlite3.Row) -> int:
     """Delete all data on ``student``; return how many others share the same sources, which then stay."""
     own, alias = student["id"], student["alias"]
     hashes = [row["sha256"] for row in book.rows("SELECT DISTINCT sha256 FROM entry WHERE student = ?", own)]
@@ -28,7 +28,7 @@ def forget(book: Gradebook, student: sqlite3.Row) -> int:
     for path in [
         *(book.folder / "reports" / f"{alias}{suffix}" for suffix in (".html", ".md")),
         *(book.folder / "results" / name for name in documents),
-        *(collect.stored(book.folder / "submissions", sha256) for sha256 in gone if sha256),
+        *(collect.source_path(book.folder / "submissions", sha256) for sha256 in gone if sha256),
     ]:
         path.unlink(missing_ok=True)
     # Deleted rows would survive in free pages and in the journal.

@@ -8,14 +8,14 @@ import sqlite3
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
 from autograder.course.gradebook.store import Gradebook, now
-from autograder.course.runs.run import Key
+from autograder.course.runs.run import ReportKey
 from autograder.grading.report import CriterionFacts, Report, Verdict, totals
 from autograder.grading.rubric import Check, Rubric
 
 SHARES = {"passed": 1.0, "partial": 0.5}  # for a check that was worth nothing before
 
 
-def rescored(report: Report, rubric: Rubric) -> Report:
+def rescore_report(report: Report, rubric: Rubric) -> Report:
     """Return ``report`` with the points of ``rubric``. Raises BadInput if a check of the rubric never ran."""
     before = {check.id: check for check in report.checks}
     new = [row.id for row in rubric.checks if row.id not in before]
@@ -60,7 +60,7 @@ def rescore(book: Gradebook, rubric: Rubric, note: str) -> sqlite3.Row:
         raise BadInput(
             "the rubric has not changed since the last run; edit autograder/assignment/rubric.toml, or give another"
         )
-    key = Key(last["grader"], rubric.version, last["seed"])
+    key = ReportKey(last["grader"], rubric.version, last["seed"])
     entered: dict[int, tuple[int | None, str | None]] = {}
     for row in book.rows(
         "SELECT DISTINCT report.* FROM report JOIN entry ON report.id = report WHERE run = ?", last["id"]
@@ -71,7 +71,7 @@ def rescore(book: Gradebook, rubric: Rubric, note: str) -> sqlite3.Row:
             remedy = f"delete results/{row['document']} and run `regrade`"
             entered[row["id"]] = (None, f"its stored report cannot be read; {remedy}")
             continue
-        report = rescored(stored, rubric)
+        report = rescore_report(stored, rubric)
         name, document = key.document(row["sha256"]), report.to_json()
         write_whole(book.folder / "results" / name, document)
         with book.all_or_nothing():

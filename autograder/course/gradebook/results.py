@@ -17,7 +17,7 @@ TOTAL, WRITTEN = "total", "written."
 
 
 @dataclass(frozen=True, slots=True)
-class ByHand:
+class Override:
     """Points set manually, with the reason."""
 
     points: float
@@ -27,17 +27,17 @@ class ByHand:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StudentResult:
     """A student's attempt in a run, with overrides. ``score`` is None if there is no grade."""
 
     student: sqlite3.Row
     entry: sqlite3.Row | None  # None: on the roster, but without a submission
     verdicts: tuple[Verdict, ...] = ()
-    by_hand: dict[str, ByHand] = field(default_factory=dict)
+    overrides: dict[str, Override] = field(default_factory=dict)
     score: float | None = None
     max_score: float = 0
     bonus: float = 0
-    extra: frozenset[str] = frozenset()  # the bonus criteria
+    bonus_criteria: frozenset[str] = frozenset()  # the bonus criteria
 
     @property
     def counts(self) -> bool:
@@ -45,16 +45,16 @@ class Standing:
         return self.entry is None or bool(self.entry["latest"])
 
     @property
-    def lost(self) -> list[Verdict]:
+    def lost_points(self) -> list[Verdict]:
         """Return the checks that did not pass, without the bonus."""
-        return [v for v in self.verdicts if v.status != "passed" and v.criterion not in self.extra]
+        return [v for v in self.verdicts if v.status != "passed" and v.criterion not in self.bonus_criteria]
 
     @property
     def trouble(self) -> str:
         """Return the reason for a missing grade, or ""."""
         if self.entry is None:
             return "no submission" if self.score is None else ""
-        failed = [v.id for v in self.verdicts if v.status == "error" and v.id not in self.by_hand]
+        failed = [v.id for v in self.verdicts if v.status == "error" and v.id not in self.overrides]
         if self.score is not None:
             return ""
         if failed:
@@ -64,7 +64,7 @@ class Standing:
     @property
     def written(self) -> float | None:
         """Return the points for written answers, which are separate from the score, or None."""
-        marks = [one.points for what, one in self.by_hand.items() if what.startswith(WRITTEN)]
+        marks = [one.points for what, one in self.overrides.items() if what.startswith(WRITTEN)]
         return sum(marks) if marks else None
 
     def shown(self, anonymous: bool) -> str:
@@ -72,7 +72,9 @@ class Standing:
         return str(self.student["alias"] if anonymous else self.student["name"])
 
 
-def standings(book: Gradebook, run: sqlite3.Row, at: str | None = None, every: bool = False) -> Iterator[Standing]:
+def student_results(
+    book: Gradebook, run: sqlite3.Row, at: str | None = None, every: bool = False
+) -> Iterator[StudentResult]:
     """Yield each student of ``run`` by name, with the overrides as of the time ``at``, or as of now.
 
     Students on the roster without a submission come last. Only the latest attempts unless ``every``.
@@ -85,15 +87,15 @@ def standings(book: Gradebook, run: sqlite3.Row, at: str | None = None, every: b
         *(run["id"], every),
     ):
         seen.add(entry["student"])
-        yield _standing(book, people[entry["student"]], entry, run, at)
+        yield _student_result(book, people[entry["student"]], entry, run, at)
     for student in sorted(people.values(), key=lambda row: str(row["name"])):
         if student["on_roster"] and student["id"] not in seen:
-            yield _standing(book, student, None, run, at)
+            yield _student_result(book, student, None, run, at)
 
 
-def _standing(
+def _student_result(
     book: Gradebook, student: sqlite3.Row, entry: sqlite3.Row | None, run: sqlite3.Row, at: str | None
-) -> Standing:
+) -> StudentResult:
     by_hand = overrides(book, student["id"], at) if entry is None or entry["latest"] else {}
     report = entry["report"] if entry is not None else None
     rows = book.rows("SELECT * FROM verdict WHERE report = ? ORDER BY position", report) if report else []
@@ -108,11 +110,11 @@ def _standing(
             score = None
     if TOTAL in by_hand:
         score = by_hand[TOTAL].points
-        max_score = max_score or most(book, run)
-    return Standing(student, entry, checks, by_hand, score, max_score, bonus, extra)
+        max_score = max_score or max_points(book, run)
+    return StudentResult(student, entry, checks, by_hand, score, max_score, bonus, extra)
 
 
-def verdict(row: sqlite3.Row, by_hand: ByHand | None = None) -> Verdict:
+def verdict(row: sqlite3.Row, by_hand: Override | None = None) -> Verdict:
     """Return a stored verdict with its override applied."""
     score, status = float(row["score"]), row["status"]
     if by_hand is not None:
@@ -130,7 +132,7 @@ def verdict(row: sqlite3.Row, by_hand: ByHand | None = None) -> Verdict:
     )
 
 
-def most(book: Gradebook, run: sqlite3.Row) -> float:
+def max_points(book: Gradebook, run: sqlite3.Row) -> float:
     """Return the maximum score in ``run``."""
     found = book.row(
         "SELECT max(max_score) AS most FROM report JOIN entry ON report.id = report WHERE run = ?", run["id"]
@@ -138,12 +140,12 @@ def most(book: Gradebook, run: sqlite3.Row) -> float:
     return float(found["most"] or 0) if found else 0.0
 
 
-def laid_over(report: Report, standing: Standing) -> Report:
+def apply_overrides(report: Report, standing: StudentResult) -> Report:
     """Return ``report`` with the student's overrides applied."""
     changed = {check.id: check for check in standing.verdicts}
     checks = tuple(
         check.model_copy(update={"score": changed[check.id].score, "status": changed[check.id].status})
-        if check.id in standing.by_hand and check.id in changed
+        if check.id in standing.overrides and check.id in changed
         else check
         for check in report.checks
     )
@@ -154,14 +156,14 @@ def laid_over(report: Report, standing: Standing) -> Report:
 # --- overrides --------------------------------------------------------------------------------------------------------
 
 
-def overrides(book: Gradebook, student: int, at: str | None = None) -> dict[str, ByHand]:
+def overrides(book: Gradebook, student: int, at: str | None = None) -> dict[str, Override]:
     """Return a student's overrides by target; the last one for each target applies."""
     rows = book.rows(
         "SELECT * FROM override WHERE student = ? AND (? IS NULL OR at <= ?) ORDER BY id", *(student, at, at)
     )
     last = {row["what"]: row for row in rows}
     return {
-        what: ByHand(row["points"], row["reason"], row["who"], row["at"])
+        what: Override(row["points"], row["reason"], row["who"], row["at"])
         for what, row in last.items()
         if row["points"] is not None
     }
@@ -184,7 +186,7 @@ def override(book: Gradebook, student: int, what: str, points: float | None, rea
     }
     limit = checks.get(what)
     if what == TOTAL:
-        limit = most(book, run)
+        limit = max_points(book, run)
     elif what.startswith(WRITTEN) and what.removeprefix(WRITTEN).isalnum():
         limit = 100.0
     if limit is None:

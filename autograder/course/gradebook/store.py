@@ -15,7 +15,7 @@ from typing import Any
 
 from autograder.core.errors import BadInput
 from autograder.course.gradebook.schema import PRAGMAS, SCHEMA, VERSION
-from autograder.course.intake.identity import STRONG, Person, spelled
+from autograder.course.intake.identity import STRONG, Person, name_key
 from autograder.grading.report import Report
 
 
@@ -94,7 +94,7 @@ class Gradebook:
             elif person.name and on_roster:  # a roster spells names properly
                 self.db.execute("UPDATE student SET name = ? WHERE id = ?", (person.name, known))
             self.db.execute("UPDATE student SET on_roster = max(on_roster, ?) WHERE id = ?", (on_roster, known))
-            names = [("name", spelled(person.name))] if person.name else []
+            names = [("name", name_key(person.name))] if person.name else []
             self.db.executemany(
                 "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)",
                 [(known, kind, value) for kind, value in [*person.ids, *person.key, *names]],
@@ -138,7 +138,7 @@ class Gradebook:
             found = self._with("value = ?" if kind == "label" else "value = ? AND kind = 'label'", value)
             if len(found) == 1:
                 return found[0]
-        found = self._with("kind = 'name' AND value = ?", spelled(person.name)) if person.name else []
+        found = self._with("kind = 'name' AND value = ?", name_key(person.name)) if person.name else []
         if len(found) != 1:
             return None
         theirs = {row["kind"] for row in self.rows("SELECT kind FROM identifier WHERE student = ?", found[0])}
@@ -166,7 +166,7 @@ class Gradebook:
         rows = self.rows(
             "SELECT DISTINCT student.* FROM student LEFT JOIN identifier ON student = student.id"
             " WHERE alias = ? OR value = ? OR (kind = 'name' AND value = ?)",
-            *(value, value, spelled(text)),
+            *(value, value, name_key(text)),
         )
         if len(rows) == 1:
             return rows[0]

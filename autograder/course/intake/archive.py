@@ -44,7 +44,7 @@ class Entry:
         return os.path.splitext(self.name)[1].lower()
 
 
-def entries(path: Path) -> list[Entry]:
+def list_entries(path: Path) -> list[Entry]:
     """Return the files of the export at ``path``, sorted by name. Raises BadInput."""
     try:
         real = path.resolve(strict=True)
@@ -56,12 +56,12 @@ def entries(path: Path) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.parts)
 
 
-def litter(name: str) -> bool:
+def is_litter(name: str) -> bool:
     """Return whether a name belongs to files that operating systems, editors and platforms leave behind."""
     return name.startswith(".") or name in LITTER
 
 
-def unwrapped(found: list[Entry], archive: Path) -> list[Entry]:
+def strip_top_folder(found: list[Entry], archive: Path) -> list[Entry]:
     """Strip the single top folder that archives often have, named like the archive. Raises BadInput."""
     top = found[0].parts[0]
     if any(len(entry.parts) <= 2 or entry.parts[0] != top for entry in found):
@@ -74,12 +74,12 @@ def unwrapped(found: list[Entry], archive: Path) -> list[Entry]:
     return [Entry(entry.parts[1:], entry.read, entry.link) for entry in found]
 
 
-def packed(found: list[Entry]) -> bytes:
+def pack_entries(found: list[Entry]) -> bytes:
     """Return these files as a zip file with links kept, to be checked like a single submission."""
     buffer, total = io.BytesIO(), 0
     with zipfile.ZipFile(buffer, "w") as archive:
         for entry in found:
-            data = b"" if entry.link else notebook.smaller(entry.name, entry.read(cap(entry.name)))
+            data = b"" if entry.link else notebook.strip_outputs(entry.name, entry.read(cap(entry.name)))
             total += len(data)
             if total > MAX_ZIP:
                 raise Unreadable(f"more than {MAX_ZIP >> 20} MB; ask for the code alone")
@@ -106,7 +106,7 @@ def _of_folder(root: Path) -> Iterator[Entry]:
             yield Entry((*inside, UNLISTED), _unlisted)
             continue
         for one in listed:
-            if litter(one.name):
+            if is_litter(one.name):
                 continue
             if not one.is_dir(follow_symlinks=False):
                 yield Entry((*inside, one.name), partial(_bytes, one.path), one.is_symlink())
@@ -132,7 +132,7 @@ def _of_zip(path: Path) -> Iterator[Entry]:
     archive = zipfile.ZipFile(path)
     for info in archive.infolist():
         parts = tuple(part for part in info.filename.replace("\\", "/").split("/") if part)
-        if parts and not info.is_dir() and not any(map(litter, parts)):
+        if parts and not info.is_dir() and not any(map(is_litter, parts)):
             yield Entry(
                 parts,
                 partial(_member, archive, info),

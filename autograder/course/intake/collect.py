@@ -14,9 +14,9 @@ from autograder.core.assignment import Assignment
 from autograder.core.atomic import write_whole
 from autograder.core.text import clean
 from autograder.course.intake import downloads
-from autograder.course.intake.archive import Entry, Unreadable, packed
-from autograder.course.intake.downloads import CODE, Handed
-from autograder.course.intake.identity import Person, line
+from autograder.course.intake.archive import Entry, Unreadable, pack_entries
+from autograder.course.intake.downloads import CODE, Attempt
+from autograder.course.intake.identity import Person, one_line
 from autograder.submission.read import MAX_ZIP, BadSubmission, Submission, cap, read_submission
 
 MAX_ENTRIES = 200_000  # of one submission
@@ -24,7 +24,7 @@ MAX_FILES = 500  # Python files, notebooks and zip files among them
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class CollectedAttempt:
     """One person's attempt: the hash of its sources, or the reason they cannot be graded."""
 
     student: int
@@ -36,20 +36,20 @@ class Item:
     partners: int = 0  # other members of the group
 
 
-def take(
+def collect_attempts(
     paths: Iterable[Path],
     store: Path,
     known: Callable[[Sequence[Person]], list[int]],
     assignment: Assignment,
     nbgrader_name: str | None = None,
     every: bool = False,
-) -> Iterator[Item]:
+) -> Iterator[CollectedAttempt]:
     """Yield the submissions of all exports and save their sources in ``store``; only latest attempts unless ``every``.
 
     ``known`` returns the ids of the people of one export; ``nbgrader_name`` selects a folder in nbgrader's submitted/.
     Raises BadInput.
     """
-    attempts: dict[int, list[tuple[str, int, Handed]]] = defaultdict(list)
+    attempts: dict[int, list[tuple[str, int, Attempt]]] = defaultdict(list)
     for number, path in enumerate(paths):
         found = downloads.read(path, assignment.contract, nbgrader_name)[1]
         numbers = iter(known([who for handed in found for who in handed.people]))
@@ -62,30 +62,34 @@ def take(
             latest = count == len(mine)
             if latest or every:
                 sha256, trouble = _stored(handed, store, assignment)
-                yield Item(student, count, latest, line(handed.submitted), sha256, trouble, len(handed.people) - 1)
+                yield CollectedAttempt(
+                    student, count, latest, one_line(handed.submitted), sha256, trouble, len(handed.people) - 1
+                )
 
 
-def _stored(handed: Handed, store: Path, assignment: Assignment) -> tuple[str, str]:
+def _stored(handed: Attempt, store: Path, assignment: Assignment) -> tuple[str, str]:
     """Return (hash, trouble), one of which is empty."""
     try:
         found = read_attempt(handed, assignment)
-        path = stored(store, found.sha256)
-        sources = b"" if path.exists() else archived(found)
+        path = source_path(store, found.sha256)
+        sources = b"" if path.exists() else archive_sources(found)
     except (BadSubmission, Unreadable) as error:
         return "", clean(str(error))
     except Exception as error:  # one bad submission must not stop the others
-        return "", line(f"not graded: its files cannot be read; ask for them again ({type(error).__name__}: {error})")
+        return "", one_line(
+            f"not graded: its files cannot be read; ask for them again ({type(error).__name__}: {error})"
+        )
     if sources:
         write_whole(path, sources)
     return found.sha256, ""
 
 
-def stored(store: Path, sha256: str) -> Path:
+def source_path(store: Path, sha256: str) -> Path:
     """Return the path of the sources with this hash."""
     return store / f"{sha256}.zip"
 
 
-def archived(found: Submission) -> bytes:
+def archive_sources(found: Submission) -> bytes:
     """Zip the submitted files that count, reproducibly."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -94,7 +98,7 @@ def archived(found: Submission) -> bytes:
     return buffer.getvalue()
 
 
-def read_attempt(handed: Handed, assignment: Assignment) -> Submission:
+def read_attempt(handed: Attempt, assignment: Assignment) -> Submission:
     """Read the submission as `grade` reads a single one. Raises BadSubmission or Unreadable."""
     if handed.trouble:
         raise BadSubmission(handed.trouble)
@@ -117,7 +121,7 @@ def read_attempt(handed: Handed, assignment: Assignment) -> Submission:
         # The file name is ours; names from the export appear only inside the zip file, as data.
         suffix = chosen[0].suffix if single else ".zip"
         path = Path(folder) / f"submission{suffix}"
-        path.write_bytes(_bytes(chosen[0]) if single else packed(chosen))
+        path.write_bytes(_bytes(chosen[0]) if single else pack_entries(chosen))
         try:
             return read_submission(path, assignment)
         except BadSubmission as error:
@@ -127,5 +131,5 @@ def read_attempt(handed: Handed, assignment: Assignment) -> Submission:
 
 def _bytes(entry: Entry) -> bytes:
     if entry.link:
-        raise Unreadable(f"{line(entry.name)}: a link, which is not followed; ask for the file itself")
+        raise Unreadable(f"{one_line(entry.name)}: a link, which is not followed; ask for the file itself")
     return entry.read(MAX_ZIP if entry.suffix == ".zip" else cap(entry.name))

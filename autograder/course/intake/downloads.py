@@ -14,8 +14,8 @@ from typing import Any
 
 from autograder.core.assignment import Contract
 from autograder.core.errors import BadInput
-from autograder.course.intake.archive import Entry, Unreadable, entries, unwrapped
-from autograder.course.intake.identity import Person, line, person
+from autograder.course.intake.archive import Entry, Unreadable, list_entries, strip_top_folder
+from autograder.course.intake.identity import Person, one_line, person
 
 METADATA = "submission_metadata.yml"
 MAX_METADATA = 64 << 20  # bytes, since Gradescope repeats every result in it
@@ -32,7 +32,7 @@ CODE = {".py", ".ipynb", ".zip"}
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class Attempt:
     """One submission of an export. A group has several people; ``order`` sorts attempts."""
 
     people: tuple[Person, ...]
@@ -43,11 +43,11 @@ class Handed:
     trouble: str = ""  # the reason it cannot be graded
 
 
-def read(path: Path, contract: Contract, nbgrader_name: str | None = None) -> tuple[str, list[Handed]]:
+def read(path: Path, contract: Contract, nbgrader_name: str | None = None) -> tuple[str, list[Attempt]]:
     """Return the layout of the export at ``path`` and its submissions. Raises BadInput."""
     if path.suffix.lower() in (".py", ".ipynb"):
         raise BadInput(f"{path}: a single file; use `grade` for it, or give a folder or archive of submissions")
-    found = entries(path)
+    found = list_entries(path)
     if not found:
         raise BadInput(f"{path}: nothing in it; give the folder or archive that contains the submissions")
     if any(len(entry.parts) == 1 and entry.name.lower() == contract.file for entry in found):
@@ -58,12 +58,12 @@ def read(path: Path, contract: Contract, nbgrader_name: str | None = None) -> tu
     if not platform:
         if submitted := _submitted(path, found):
             return "nbgrader", _nbgrader(path, submitted, nbgrader_name)
-        found = unwrapped(found, path) if path.is_file() else found
+        found = strip_top_folder(found, path) if path.is_file() else found
         platform = _platform(found)
     if platform:
         return platform, {"moodle": _moodle, "canvas": _canvas}[platform](found)
     if {entry.parts[0] for entry in found} == {found[0].parts[0]} and any(e.parts[1:] == (METADATA,) for e in found):
-        top = line(found[0].parts[0])
+        top = one_line(found[0].parts[0])
         raise BadInput(f"{path}: {METADATA} is in the folder {top}; if that is Gradescope's export, give that folder")
     return "folder", _folder(found)
 
@@ -109,7 +109,7 @@ def _grouped(found: list[Entry], depth: int = 1) -> dict[tuple[str, ...], list[E
     return dict(groups)
 
 
-def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Handed]:
+def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Attempt]:
     """Read ``submission_<id>/`` folders, with their owners in a YAML file."""
     import yaml
 
@@ -118,7 +118,9 @@ def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Handed]
     try:
         facts = yaml.load(metadata.read(MAX_METADATA).decode("utf-8", "replace"), loader)
     except (yaml.YAMLError, Unreadable, RecursionError) as error:
-        raise BadInput(f"{path}: {METADATA} cannot be read ({line(str(error))}); download the export again") from None
+        raise BadInput(
+            f"{path}: {METADATA} cannot be read ({one_line(str(error))}); download the export again"
+        ) from None
     if not isinstance(facts, dict):
         raise BadInput(f"{path}: {METADATA} lists no submissions; download the export again")
     around = metadata.parts[:-1]
@@ -138,7 +140,7 @@ def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Handed]
         if any(file.name == METADATA for file in files):
             trouble = f"it contains a {METADATA}, which only Gradescope writes; ask for the code alone"
         who = tuple(people) or (person("", folder, label=folder),)
-        handed.append(Handed(who, files, when or folder, when, trouble=trouble))
+        handed.append(Attempt(who, files, when or folder, when, trouble=trouble))
     return handed
 
 
@@ -152,7 +154,7 @@ def _text(facts: dict[Any, Any], key: str) -> str:
     return "" if value is None or isinstance(value, (dict, list)) else str(value)
 
 
-def _canvas(found: list[Entry]) -> list[Handed]:
+def _canvas(found: list[Entry]) -> list[Attempt]:
     """Read flat files: ``janedoe_LATE_<user>_<submission>_main-1.py``."""
     groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     strangers = []
@@ -164,12 +166,13 @@ def _canvas(found: list[Entry]) -> list[Handed]:
         name = AGAIN.sub("", match["file"])
         groups[match["name"], match["user"]].append(Entry((name, *entry.parts[1:]), entry.read, entry.link))
     handed = [
-        Handed((person(name, canvas=user),), tuple(files), alone=True) for (name, user), files in sorted(groups.items())
+        Attempt((person(name, canvas=user),), tuple(files), alone=True)
+        for (name, user), files in sorted(groups.items())
     ]
     return handed + _folder(strangers)
 
 
-def _moodle(found: list[Entry]) -> list[Handed]:
+def _moodle(found: list[Entry]) -> list[Attempt]:
     """Read folders or flat files: ``Jane Doe_<participant>_assignsubmission_file_/main.py``."""
     groups: dict[tuple[str, str, bool], list[Entry]] = {}
     strangers = []
@@ -187,7 +190,7 @@ def _moodle(found: list[Entry]) -> list[Handed]:
             files.append(Entry(parts, entry.read, entry.link))
     trouble = "its name has two participant numbers; rename it to match Moodle's list of participants"
     handed = [
-        Handed(
+        Attempt(
             (person(name, "" if number else name, moodle=number),),
             tuple(files),
             alone=True,
@@ -198,47 +201,47 @@ def _moodle(found: list[Entry]) -> list[Handed]:
     return handed + _folder(strangers)
 
 
-def _nbgrader(path: Path, found: list[Entry], wanted: str | None) -> list[Handed]:
+def _nbgrader(path: Path, found: list[Entry], wanted: str | None) -> list[Attempt]:
     """Read ``submitted/<student>/<assignment>/``, with the time in timestamp.txt."""
     groups = _grouped(found, 2)
     names = sorted({name for _, name in groups})
     if wanted is None and len(names) > 1:
         raise BadInput(
-            f"{path}: several assignments; choose one with --nbgrader-assignment: {', '.join(map(line, names))}"
+            f"{path}: several assignments; choose one with --nbgrader-assignment: {', '.join(map(one_line, names))}"
         )
     if wanted is not None and wanted not in names:
-        raise BadInput(f"{path}: no assignment {wanted}; choose from {', '.join(map(line, names))}")
+        raise BadInput(f"{path}: no assignment {wanted}; choose from {', '.join(map(one_line, names))}")
     handed = []
     for (student, name), files in sorted(groups.items()):
         if wanted in (None, name):
             when = ""
             for stamp in (entry for entry in files if entry.parts == ("timestamp.txt",)):
                 try:
-                    when = line(stamp.read(100).decode("utf-8", "replace"))
+                    when = one_line(stamp.read(100).decode("utf-8", "replace"))
                 except Unreadable:
                     continue
-            handed.append(Handed((person(student, student, login=student),), tuple(files), when, when))
+            handed.append(Attempt((person(student, student, login=student),), tuple(files), when, when))
     astray = {student for (student,) in _grouped(found)} - {student for student, _ in groups}
     beside = [entry for entry in found if len(entry.parts) == 1 and entry.suffix in CODE]
     return handed + _folder(beside + [entry for entry in found if entry.parts[0] in astray])
 
 
-def _folder(found: list[Entry]) -> list[Handed]:
+def _folder(found: list[Entry]) -> list[Attempt]:
     """Read a folder, zip file or Python file per student; a student's folder may contain one folder per attempt."""
     handed = []
     for entry in found:
         if len(entry.parts) == 1 and entry.suffix not in ASIDE:
             stem = entry.name[: -len(entry.suffix)] if entry.suffix in CODE else entry.name
-            handed.append(Handed((person(stem, stem, label=stem),), (entry,), alone=True))
+            handed.append(Attempt((person(stem, stem, label=stem),), (entry,), alone=True))
     for (student,), files in _grouped(found).items():
         who = (person(student, student, label=student),)
         attempts = _grouped(files)
         tops = [entry for entry in files if len(entry.parts) == 1 and entry.suffix in CODE]
         if attempts and not tops and all(ATTEMPT.fullmatch(name) for (name,) in attempts):
             for (name,), inside in attempts.items():
-                handed.append(Handed(who, tuple(inside), _natural(name), name))
+                handed.append(Attempt(who, tuple(inside), _natural(name), name))
         else:
-            handed.append(Handed(who, tuple(files)))
+            handed.append(Attempt(who, tuple(files)))
     return handed
 
 

@@ -53,28 +53,28 @@ class Person:
 
 def person(name: str, place: str = "", **ids: str) -> Person:
     """Return a person with the non-empty identifiers."""
-    kept = tuple((kind, folded(value)) for kind, value in ids.items() if value.strip())
-    return Person(line(name), kept, ascii(place) if place else "")
+    kept = tuple((kind, normalise_id(value)) for kind, value in ids.items() if value.strip())
+    return Person(one_line(name), kept, ascii(place) if place else "")
 
 
-def line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return ``text`` in one line, without control characters."""
     return " ".join(clean(text, 200).split())
 
 
-def folded(value: str) -> str:
+def normalise_id(value: str) -> str:
     """Normalise an identifier for comparison."""
-    return line(value).casefold().removeprefix("participant ").removeprefix("#")
+    return one_line(value).casefold().removeprefix("participant ").removeprefix("#")
 
 
-def ordered(name: str) -> str:
+def sort_key(name: str) -> str:
     """Normalise a name for sorting: no accents, lower case."""
     return "".join(c for c in unicodedata.normalize("NFKD", name).casefold() if not unicodedata.combining(c))
 
 
-def spelled(name: str) -> str:
+def name_key(name: str) -> str:
     """Normalise a name for comparison: its words sorted, so that "Doe, Jané" is "doe jane"."""
-    words = re.findall(r"\w+", ordered(name))
+    words = re.findall(r"\w+", sort_key(name))
     return " ".join(sorted(words)) or name
 
 
@@ -85,7 +85,7 @@ def roster(path: Path) -> list[Person]:
         raise BadInput(
             f"{path}: no column for a name, an e-mail address or a student number; label one in its first row"
         )
-    return [found for row in sheet.rows if (found := listed(row, sheet.header)) is not None]
+    return [found for row in sheet.rows if (found := find_listed(row, sheet.header)) is not None]
 
 
 def columns(header: list[str]) -> dict[str, int]:
@@ -100,7 +100,7 @@ def columns(header: list[str]) -> dict[str, int]:
     return found
 
 
-def listed(row: list[str], header: list[str]) -> Person | None:
+def find_listed(row: list[str], header: list[str]) -> Person | None:
     """Return the person in a row of a sheet, or None if it has none."""
     cells = {kind: row[index].strip() for kind, index in columns(header).items() if index < len(row)}
     first, last = cells.pop("first", ""), cells.pop("last", "")

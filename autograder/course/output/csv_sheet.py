@@ -28,11 +28,11 @@ class Sheet:
         """Return the sheet as CSV text, with formulas defused."""
         buffer = io.StringIO(newline="")
         writer = csv.writer(buffer, delimiter=self.delimiter, lineterminator="\r\n")
-        writer.writerows([[defused(cell) for cell in row] for row in [self.header, *self.rows]])
+        writer.writerows([[defuse(cell) for cell in row] for row in [self.header, *self.rows]])
         return buffer.getvalue()
 
 
-def defused(cell: str) -> str:
+def defuse(cell: str) -> str:
     """Return ``cell`` with an apostrophe before each part that a spreadsheet could run; numbers stay as they are."""
     return cell if NUMBER.fullmatch(cell.strip()) else FORMULA.sub("'", cell)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
-from autograder.course.gradebook.results import Standing, standings
+from autograder.course.gradebook.results import StudentResult, student_results
 from autograder.course.gradebook.store import Gradebook, now
 from autograder.course.intake import identity
 from autograder.course.output import csv_sheet, validate
@@ -20,33 +20,35 @@ NUMBERED = re.compile(r".+ \(\d+\)")  # an assignment's column in Canvas
 
 
 @dataclass(slots=True)
-class Filled:
+class FilledSheet:
     """A sheet with scores, its students without one, and students of the gradebook that it does not list."""
 
     sheet: Sheet
     scores: dict[int, float] = field(default_factory=dict)
-    without: list[str] = field(default_factory=list)
-    strangers: list[str] = field(default_factory=list)
+    without_score: list[str] = field(default_factory=list)
+    not_in_sheet: list[str] = field(default_factory=list)
 
 
-def plain(found: list[Standing], anonymous: bool) -> Filled:
+def plain(found: list[StudentResult], anonymous: bool) -> FilledSheet:
     """Return one row per student: name, score, points by criterion, written answers, reason for a missing grade."""
-    criteria = list(dict.fromkeys(v.criterion for one in found for v in one.verdicts if v.criterion not in one.extra))
+    criteria = list(
+        dict.fromkeys(v.criterion for one in found for v in one.verdicts if v.criterion not in one.bonus_criteria)
+    )
     header = ["student", "name", "score", "max_score", "bonus", "written", *criteria, "no_grade_because", "set_by_hand"]
-    filled = Filled(Sheet(header, []))
+    filled = FilledSheet(Sheet(header, []))
     for one in found:
         points = {name: sum(v.score for v in one.verdicts if v.criterion == name) for name in criteria}
         row: list[object] = [one.student["alias"], one.shown(anonymous)]
         row += [one.score, one.max_score, one.bonus] if one.score is not None else ["", "", ""]
         row += [one.written if one.written is not None else ""]
         row += [points[name] if one.verdicts and one.score is not None else "" for name in criteria]
-        row += [one.trouble, "; ".join(f"{what}: {by.reason}" for what, by in one.by_hand.items())]
+        row += [one.trouble, "; ".join(f"{what}: {by.reason}" for what, by in one.overrides.items())]
         filled.sheet.rows.append([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row])
         count(filled, one, one.shown(anonymous))
     return filled
 
 
-def canvas(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | None, scale: bool) -> Filled:
+def canvas(book: Gradebook, found: list[StudentResult], sheet: Sheet, column: str | None, scale: bool) -> FilledSheet:
     """Fill one assignment's column of a downloaded Canvas gradebook; drop the other assignments."""
     header = sheet.header
     if len(header) < 4 or "Student" not in header[0] or "ID" not in header[1] or "Section" not in header:
@@ -57,7 +59,7 @@ def canvas(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | N
     at = header.index(name)
     info = list(range(section + 1))
     kept = Sheet([header[n] for n in info] + [name], [], sheet.delimiter)
-    filled = Filled(kept)
+    filled = FilledSheet(kept)
     mine = {one.student["id"]: one for one in found}
     factor = 1.0
     rows = [row + [""] * (len(header) - len(row)) for row in sheet.rows]
@@ -68,11 +70,11 @@ def canvas(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | N
         elif who is not None:
             cells[-1] = _score(filled, mine, who, number, factor) or row[at]
         kept.rows.append(cells)
-    filled.strangers = [one.shown(False) for one in mine.values() if one.score is not None]
+    filled.not_in_sheet = [one.shown(False) for one in mine.values() if one.score is not None]
     return filled
 
 
-def moodle(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | None, scale: bool) -> Filled:
+def moodle(book: Gradebook, found: list[StudentResult], sheet: Sheet, column: str | None, scale: bool) -> FilledSheet:
     """Fill the grading worksheet of a Moodle assignment."""
     header = sheet.header
     absent = [name for name in ("Identifier", "Grade", "Last modified (grade)") if name not in header]
@@ -80,7 +82,7 @@ def moodle(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | N
         raise BadInput(f"--sheet: no column {', '.join(absent)}; download the grading worksheet with Moodle in English")
     at = header.index(_chosen(column, ["Grade"], header))
     most = header.index("Maximum Grade") if "Maximum Grade" in header else None
-    filled = Filled(Sheet(header, [], sheet.delimiter))
+    filled = FilledSheet(Sheet(header, [], sheet.delimiter))
     mine = {one.student["id"]: one for one in found}
     rows = [row + [""] * (len(header) - len(row)) for row in sheet.rows]
     for row, who, number in _known(book, rows, header):
@@ -89,7 +91,7 @@ def moodle(book: Gradebook, found: list[Standing], sheet: Sheet, column: str | N
             factor = _factor(row[most], found, scale) if most is not None else 1.0
             cells[at] = _score(filled, mine, who, number, factor) or row[at]
         filled.sheet.rows.append(cells)
-    filled.strangers = [one.shown(False) for one in mine.values() if one.score is not None]
+    filled.not_in_sheet = [one.shown(False) for one in mine.values() if one.score is not None]
     return filled
 
 
@@ -101,7 +103,7 @@ def _chosen(column: str | None, choices: list[str], header: list[str]) -> str:
     return column if column is not None else choices[0]
 
 
-def _factor(possible: str, found: list[Standing], scale: bool) -> float:
+def _factor(possible: str, found: list[StudentResult], scale: bool) -> float:
     """Return the factor that scales full marks to the platform's maximum. Raises BadInput."""
     try:
         points = float(possible.strip().replace(",", "."))
@@ -119,26 +121,28 @@ def _known(
     book: Gradebook, rows: list[list[str]], header: list[str]
 ) -> Iterator[tuple[list[str], identity.Person | None, int | None]]:
     """Yield each row of a sheet with its person and the matching student, if any."""
-    listed = [identity.listed(row[: len(header)], header) for row in rows]
+    listed = [identity.find_listed(row[: len(header)], header) for row in rows]
     matched = iter(book.matched([who for who in listed if who is not None]))
     for row, who in zip(rows, listed, strict=True):
         yield row, who, next(matched) if who is not None else None
 
 
-def _score(filled: Filled, mine: dict[int, Standing], who: identity.Person, number: int | None, factor: float) -> str:
+def _score(
+    filled: FilledSheet, mine: dict[int, StudentResult], who: identity.Person, number: int | None, factor: float
+) -> str:
     """Return the score of student ``number`` and mark the student as listed in the sheet."""
     one = mine.pop(number, None) if number is not None else None
     if one is None:
-        filled.without.append(f"{who.shown} (no submission)")
+        filled.without_score.append(f"{who.shown} (no submission)")
         return ""
     count(filled, one, who.shown)
     return "" if one.score is None else f"{round(one.score * factor, 2):g}"
 
 
-def count(filled: Filled, one: Standing, name: str) -> None:
+def count(filled: FilledSheet, one: StudentResult, name: str) -> None:
     """Record the score of a student, or its absence."""
     if one.score is None:
-        filled.without.append(f"{name} ({one.trouble})")
+        filled.without_score.append(f"{name} ({one.trouble})")
     else:
         filled.scores[one.student["id"]] = one.score
 
@@ -151,12 +155,12 @@ def export(
     column: str | None = None,
     scale: bool = False,
     anonymous: bool = False,
-) -> Filled:
+) -> FilledSheet:
     """Write the scores that count to ``target`` and record the export. Raises BadInput."""
     run = book.current()
     if run is None:
         raise BadInput(f"{book.folder}: no finished run yet; run `regrade` first")
-    found = list(standings(book, run))
+    found = list(student_results(book, run))
     if form in ("canvas", "moodle") and sheet is None:
         raise BadInput(f"{form}: --sheet is missing; download the gradebook from there, the scores are filled in")
     if form == "nbgrader":

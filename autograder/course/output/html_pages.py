@@ -15,10 +15,10 @@ from markupsafe import Markup
 
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
-from autograder.course.gradebook.results import Standing, laid_over, standings
+from autograder.course.gradebook.results import StudentResult, apply_overrides, student_results
 from autograder.course.gradebook.store import Gradebook
-from autograder.course.intake.identity import ordered
-from autograder.course.output.item_analysis import Analysis
+from autograder.course.intake.identity import sort_key
+from autograder.course.output.item_analysis import ItemAnalysis
 from autograder.render import html, markdown
 
 
@@ -35,17 +35,17 @@ class Row:
     written: float | None
     trouble: str
     graded: bool
-    by_hand: bool
-    lost: tuple[str, ...]
+    overrides: bool
+    lost_points: tuple[str, ...]
     lost_on_top: tuple[str, ...]
     mistakes: tuple[str, ...]
     also: tuple[str, ...]
 
 
-def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Analysis]:
+def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, ItemAnalysis]:
     """Write all pages of ``run``, skipping unchanged reports; return the course page and its statistics."""
-    rows, analysis = [], Analysis()
-    for standing in standings(book, run, every=True):
+    rows, analysis = [], ItemAnalysis()
+    for standing in student_results(book, run, every=True):
         link = trouble = ""
         if standing.counts:
             analysis.add(standing, standing.shown(anonymous))
@@ -53,7 +53,7 @@ def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Ana
                 trouble = _report(book, standing, anonymous)
                 link = f"reports/{standing.student['alias']}.html"
         rows.append(_row(book, standing, anonymous, link, trouble))
-    rows.sort(key=lambda row: (ordered(row.name), row.key))
+    rows.sort(key=lambda row: (sort_key(row.name), row.key))
     path = book.folder / "index.html"
     script = (html.TEMPLATES / "course.js").read_text("utf-8")
     page = html.environment().get_template("course.html").render(
@@ -70,14 +70,14 @@ def write(book: Gradebook, run: sqlite3.Row, anonymous: bool) -> tuple[Path, Ana
     return path, analysis
 
 
-def _report(book: Gradebook, standing: Standing, anonymous: bool) -> str:
+def _report(book: Gradebook, standing: StudentResult, anonymous: bool) -> str:
     """Write the student's report as HTML and text unless it is up to date; return why it could not be rendered."""
     student, entry = standing.student, standing.entry
     assert entry is not None
     found = book.row("SELECT document, graded FROM report WHERE id = ?", entry["report"])
     assert found is not None
     name = standing.shown(anonymous)
-    by_hand = {what: one.reason for what, one in standing.by_hand.items()}
+    by_hand = {what: one.reason for what, one in standing.overrides.items()}
     also = {}
     if (written := standing.written) is not None:
         also["Written answers"] = f"{written:g} points, beside the score"
@@ -94,7 +94,7 @@ def _report(book: Gradebook, standing: Standing, anonymous: bool) -> str:
         return ""
     trouble = ""
     try:
-        report = laid_over(book.document(found["document"]), standing)
+        report = apply_overrides(book.document(found["document"]), standing)
         page, text = (render(report, name, by_hand, also).encode() for render in (html.render, markdown.render))
         book.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?)", (student["id"], made_of))
     except Exception as error:  # one bad report must not stop the others
@@ -113,7 +113,7 @@ def _templates() -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(html.TEMPLATES.iterdir()))).hexdigest()
 
 
-def _row(book: Gradebook, standing: Standing, anonymous: bool, link: str, trouble: str) -> Row:
+def _row(book: Gradebook, standing: StudentResult, anonymous: bool, link: str, trouble: str) -> Row:
     entry = standing.entry
     also = [trouble] if trouble else []
     if entry is not None and entry["partners"]:
@@ -122,8 +122,8 @@ def _row(book: Gradebook, standing: Standing, anonymous: bool, link: str, troubl
         also.append(f"attempt {entry['attempt']}, not the latest")
     elif entry is not None and entry["attempt"] > 1:
         also.append(f"attempt {entry['attempt']}")
-    also += [f"{what} set manually: {one.reason}" for what, one in standing.by_hand.items()]
-    lost = {verdict.id for verdict in standing.lost}
+    also += [f"{what} set manually: {one.reason}" for what, one in standing.overrides.items()]
+    lost = {verdict.id for verdict in standing.lost_points}
     return Row(
         name=standing.shown(anonymous),
         key=_key(book, standing.student, anonymous),
@@ -134,8 +134,8 @@ def _row(book: Gradebook, standing: Standing, anonymous: bool, link: str, troubl
         written=standing.written,
         trouble=standing.trouble,
         graded=bool(standing.verdicts),
-        by_hand=bool(standing.by_hand),
-        lost=tuple(sys.intern(v.id) for v in standing.verdicts if v.id in lost),
+        overrides=bool(standing.overrides),
+        lost_points=tuple(sys.intern(v.id) for v in standing.verdicts if v.id in lost),
         lost_on_top=tuple(sys.intern(v.id) for v in standing.verdicts if v.status != "passed" and v.id not in lost),
         mistakes=tuple(dict.fromkeys(sys.intern(one.mistake) for v in standing.verdicts for one in v.diagnosis)),
         also=tuple(also),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from autograder.course.gradebook.results import Standing
+from autograder.course.gradebook.results import StudentResult
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class CheckItem:
         return self.points / self.most if self.most else 0.0
 
 
-class Analysis:
+class ItemAnalysis:
     """Running statistics over students: counts and names, no verdicts. Overrides are included."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Analysis:
         self._scores: list[float] = []
         self._most = 100.0
 
-    def add(self, standing: Standing, name: str) -> None:
+    def add(self, standing: StudentResult, name: str) -> None:
         """Add a student's attempt that counts, under the ``name`` that may be shown."""
         own = set()
         for verdict in standing.verdicts:

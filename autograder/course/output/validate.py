@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from autograder.course.output.csv_sheet import Sheet, defused
+from autograder.course.output.csv_sheet import Sheet, defuse
 
 IGNORED = re.compile(r"\b(Current|Final|Override) (Score|Points|Grade)\b")
 NUMBER = re.compile(r"\d+([.,]\d+)?")
@@ -70,7 +70,7 @@ def _common(sheet: Sheet) -> list[str]:
     problems = [
         f"row {n}: wrong number of cells" for n, row in enumerate(sheet.rows, 2) if len(row) != len(sheet.header)
     ]
-    problems += [f"{cell}: would be executed" for row in sheet.rows for cell in row if defused(cell) != cell]
+    problems += [f"{cell}: would be executed" for row in sheet.rows for cell in row if defuse(cell) != cell]
     if len(set(sheet.header)) != len(sheet.header):
         problems.append("a column appears twice")
     return problems

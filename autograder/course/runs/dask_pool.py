@@ -18,14 +18,14 @@ from autograder.core import assignment as assignments
 from autograder.core.assignment import Assignment
 from autograder.core.errors import BadInput
 from autograder.core.paths import ROOT
-from autograder.course.runs.local_pool import Conditions, Graded, graded, start_zygote
+from autograder.course.runs.local_pool import GradeResult, RunConfig, grade_one, start_zygote
 from autograder.grading.rubric import Rubric
 from autograder.sandbox.isolation.confine import die_with_parent
 
 CHUNK = 4  # submissions per task: they share one import of torch, and a lost worker loses no more
 
 
-def run_chunk(sources: list[tuple[str, bytes]], conditions: Conditions) -> list[Graded]:
+def run_chunk(sources: list[tuple[str, bytes]], conditions: RunConfig) -> list[GradeResult]:
     """Run a task on a worker, whose threads forbid forking graders directly."""
     request = {
         "assignment": conditions.assignment.module,
@@ -45,7 +45,7 @@ def run_chunk(sources: list[tuple[str, bytes]], conditions: Conditions) -> list[
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
         raise RuntimeError(f"the grader on the worker failed: {lines[-1]}")
-    return [Graded(*answer) for answer in json.loads(done.stdout)]
+    return [GradeResult(*answer) for answer in json.loads(done.stdout)]
 
 
 def main() -> None:
@@ -54,14 +54,14 @@ def main() -> None:
     request = json.load(sys.stdin)
     rubric = Rubric.model_validate_json(request["rubric"])
     assignment = assignments.load(request["assignment"])
-    conditions = Conditions(assignment, rubric, base64.b64decode(request["secret"]), request["accept"])
+    conditions = RunConfig(assignment, rubric, base64.b64decode(request["secret"]), request["accept"])
     answers = []
     zygote, accepted = start_zygote(conditions)
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder, zygote:
         for sha256, data in request["sources"]:
             path = Path(folder) / "submission.zip"
             path.write_bytes(base64.b64decode(data))
-            one = graded(path, sha256, zygote, accepted, conditions)
+            one = grade_one(path, sha256, zygote, accepted, conditions)
             answers.append((one.sha256, one.document, one.trouble))
     json.dump(answers, sys.stdout)
 
@@ -71,7 +71,7 @@ class DaskPool:
 
     shared = False
 
-    def __init__(self, conditions: Conditions, client: Any) -> None:
+    def __init__(self, conditions: RunConfig, client: Any) -> None:
         self.conditions, self.chunk, self._client = conditions, CHUNK, client
         self._executor = client.get_executor(retries=3, pure=False)
 
@@ -81,10 +81,10 @@ class DaskPool:
         cores: dict[str, int] = self._client.ncores()
         return 2 * max(1, sum(cores.values()))
 
-    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
+    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[GradeResult]]:
         """Grade a few submissions; the task carries their sources, so no shared file system is needed."""
         sources = [(sha256, path.read_bytes()) for sha256, path in chunk]
-        found: Future[list[Graded]] = self._executor.submit(run_chunk, sources, self.conditions)
+        found: Future[list[GradeResult]] = self._executor.submit(run_chunk, sources, self.conditions)
         return found
 
     def renew(self) -> None:
@@ -92,7 +92,7 @@ class DaskPool:
 
 
 @contextlib.contextmanager
-def cluster(conditions: Conditions, address: str) -> Iterator[DaskPool]:
+def cluster(conditions: RunConfig, address: str) -> Iterator[DaskPool]:
     """Yield a pool on the cluster at ``address``. Raises BadInput."""
     try:
         from distributed import Client

@@ -25,7 +25,7 @@ PAUSES = (5.0, 30.0)  # s, between attempts to restart
 
 
 @dataclass(frozen=True, slots=True)
-class Graded:
+class GradeResult:
     """A report as JSON, or the reason for having none."""
 
     sha256: str
@@ -34,7 +34,7 @@ class Graded:
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class RunConfig:
     """The facts besides the submissions that determine the reports of a run."""
 
     assignment: Assignment
@@ -59,7 +59,7 @@ class SharedZygote(Zygote):
             return super().reap(*args, **kwargs)
 
 
-def start_zygote(conditions: Conditions, folders: Sequence[Path] = ()) -> tuple[SharedZygote, tuple[str, ...]]:
+def start_zygote(conditions: RunConfig, folders: Sequence[Path] = ()) -> tuple[SharedZygote, tuple[str, ...]]:
     """Return the zygote of a batch and the accepted sandbox risks.
 
     Raises Refused if student code could escape the sandbox or reach ``folders``.
@@ -73,14 +73,14 @@ def start_zygote(conditions: Conditions, folders: Sequence[Path] = ()) -> tuple[
         raise
 
 
-def graded(path: Path, sha256: str, zygote: Zygote, accepted: tuple[str, ...], conditions: Conditions) -> Graded:
+def grade_one(path: Path, sha256: str, zygote: Zygote, accepted: tuple[str, ...], conditions: RunConfig) -> GradeResult:
     """Grade the sources in ``path``. Raises SandboxError."""
     try:
         handed_in = read_submission(path, conditions.assignment)
     except BadSubmission as error:
-        return Graded(sha256, trouble=str(error))
+        return GradeResult(sha256, trouble=str(error))
     except Exception as error:  # the processes are fine, so nothing else is graded again
-        return Graded(sha256, trouble=f"not graded: its files cannot be read ({type(error).__name__}: {error})")
+        return GradeResult(sha256, trouble=f"not graded: its files cannot be read ({type(error).__name__}: {error})")
     report = suite.grade(
         conditions.assignment,
         handed_in,
@@ -92,12 +92,12 @@ def graded(path: Path, sha256: str, zygote: Zygote, accepted: tuple[str, ...], c
     )
     # Only the gradebook contains students' names.
     facts = report.submission.model_copy(update={"id": sha256[:12]})
-    return Graded(sha256, report.model_copy(update={"submission": facts}).to_json())
+    return GradeResult(sha256, report.model_copy(update={"submission": facts}).to_json())
 
 
 # --- in the processes of the pool -------------------------------------------------------------------------------------
 
-_shared: tuple[Zygote, tuple[str, ...], Conditions] | None = None  # inherited by the forks
+_shared: tuple[Zygote, tuple[str, ...], RunConfig] | None = None  # inherited by the forks
 
 
 def _started(parent: int) -> None:
@@ -107,9 +107,9 @@ def _started(parent: int) -> None:
         os._exit(1)
 
 
-def _task(path: Path, sha256: str) -> list[Graded]:
+def _task(path: Path, sha256: str) -> list[GradeResult]:
     assert _shared is not None
-    return [graded(path, sha256, *_shared)]
+    return [grade_one(path, sha256, *_shared)]
 
 
 class LocalPool:
@@ -117,7 +117,7 @@ class LocalPool:
 
     shared = True
 
-    def __init__(self, conditions: Conditions, workers: int, folders: Sequence[Path] = ()) -> None:
+    def __init__(self, conditions: RunConfig, workers: int, folders: Sequence[Path] = ()) -> None:
         self.conditions, self.ahead, self.chunk = conditions, workers + 1, 1
         self._workers, self._folders = workers, folders
         self._start()
@@ -134,7 +134,7 @@ class LocalPool:
             self._zygote.close()
             raise
 
-    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
+    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[GradeResult]]:
         """Grade one submission."""
         ((sha256, path),) = chunk
         return self._executor.submit(_task, path, sha256)
@@ -166,7 +166,7 @@ class LocalPool:
 
 
 @contextlib.contextmanager
-def local(conditions: Conditions, workers: int, folders: Sequence[Path] = ()) -> Iterator[LocalPool]:
+def open_local_pool(conditions: RunConfig, workers: int, folders: Sequence[Path] = ()) -> Iterator[LocalPool]:
     """Yield a pool on this machine and always close it; submissions cannot reach ``folders``."""
     pool = LocalPool(conditions, workers, folders)
     try:

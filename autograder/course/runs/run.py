@@ -20,8 +20,8 @@ from autograder.core.errors import BadInput
 from autograder.core.text import clean
 from autograder.course.gradebook.store import Gradebook, now
 from autograder.course.intake import collect
-from autograder.course.intake.collect import Item
-from autograder.course.runs.local_pool import Conditions, Graded
+from autograder.course.intake.collect import CollectedAttempt
+from autograder.course.runs.local_pool import GradeResult, RunConfig
 from autograder.grading import secret, suite
 from autograder.grading.report import Report
 
@@ -38,7 +38,7 @@ class Pool(Protocol):
     def ahead(self) -> int:
         """Return how many tasks to keep running."""
 
-    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[Graded]]:
+    def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[GradeResult]]:
         """Grade these sources."""
 
     def renew(self) -> None:
@@ -46,7 +46,7 @@ class Pool(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ReportKey:
     """The facts that, with a submission's hash, determine a report."""
 
     grader: str
@@ -54,7 +54,7 @@ class Key:
     seed: str
 
     @classmethod
-    def of(cls, conditions: Conditions) -> Key:
+    def of(cls, conditions: RunConfig) -> ReportKey:
         return cls(
             suite.grader_version(conditions.assignment), conditions.rubric.version, secret.identify(conditions.secret)
         )
@@ -64,7 +64,7 @@ class Key:
         return f"{sha256}.{self.grader.rpartition('+')[2]}.{self.rubric}.{self.seed}.json"
 
 
-def planned(book: Gradebook, key: Key, items: Iterable[Item], source: str, note: str) -> sqlite3.Row:
+def plan_run(book: Gradebook, key: ReportKey, items: Iterable[CollectedAttempt], source: str, note: str) -> sqlite3.Row:
     """Return the open run over these ``items``: an interrupted one with the same key, or a new one."""
     wanted = [
         (item.student, item.attempt, item.latest, item.submitted, item.partners, item.sha256, item.trouble)
@@ -97,7 +97,7 @@ def planned(book: Gradebook, key: Key, items: Iterable[Item], source: str, note:
     return found
 
 
-def missing(book: Gradebook, key: Key, run: sqlite3.Row) -> list[str]:
+def find_missing(book: Gradebook, key: ReportKey, run: sqlite3.Row) -> list[str]:
     """Return the hashes without a report, after entering results that exist only as files."""
     todo = []
     for row in book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != '' ORDER BY sha256", run["id"]):
@@ -116,15 +116,18 @@ def missing(book: Gradebook, key: Key, run: sqlite3.Row) -> list[str]:
     return todo
 
 
-def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str], done: Callable[[int], None]) -> None:
+def grade_all(
+    book: Gradebook, key: ReportKey, run: sqlite3.Row, pool: Pool, todo: list[str], done: Callable[[int], None]
+) -> None:
     """Grade ``todo``; call ``done`` with the number of newly finished submissions."""
     store = book.folder / "submissions"
     left = [
-        [(sha, collect.stored(store, sha)) for sha in todo[i : i + pool.chunk]] for i in range(0, len(todo), pool.chunk)
+        [(sha, collect.source_path(store, sha)) for sha in todo[i : i + pool.chunk]]
+        for i in range(0, len(todo), pool.chunk)
     ]
     left.reverse()
     suspects: list[list[tuple[str, Path]]] = []  # running when a process was lost; each is graded again alone
-    running: dict[Future[list[Graded]], list[tuple[str, Path]]] = {}
+    running: dict[Future[list[GradeResult]], list[tuple[str, Path]]] = {}
     tries: Counter[str] = Counter()
     alone = False
     while left or suspects or running:
@@ -165,12 +168,15 @@ def work(book: Gradebook, key: Key, run: sqlite3.Row, pool: Pool, todo: list[str
                     suspects.append([(sha, path)])
                 else:
                     _keep(
-                        book, key, run, Graded(sha, trouble=f"the grader's processes were lost {TRIES} times: {lost}")
+                        book,
+                        key,
+                        run,
+                        GradeResult(sha, trouble=f"the grader's processes were lost {TRIES} times: {lost}"),
                     )
                     done(1)
 
 
-def _keep(book: Gradebook, key: Key, run: sqlite3.Row, answer: Graded) -> None:
+def _keep(book: Gradebook, key: ReportKey, run: sqlite3.Row, answer: GradeResult) -> None:
     """Save one result: first the file, then the rows that refer to it."""
     trouble, name = answer.trouble, key.document(answer.sha256)
     if answer.document:
@@ -194,15 +200,15 @@ def _enter(book: Gradebook, run: sqlite3.Row, sha256: str, report: int | None, t
 # --- the end of a run -------------------------------------------------------------------------------------------------
 
 
-def finish(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> list[tuple[str, float, float]]:
+def finish_run(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> list[tuple[str, float, float]]:
     """Make ``run`` the one that counts, or hold it back if exported scores would drop, and return those.
 
     Each as (alias, exported score, new score).
     """
-    from autograder.course.gradebook.results import standings
+    from autograder.course.gradebook.results import student_results
 
     fallen = []
-    for standing in standings(book, run):
+    for standing in student_results(book, run):
         before = book.row(
             "SELECT score FROM exported WHERE student = ? ORDER BY export DESC LIMIT 1", standing.student["id"]
         )
@@ -217,7 +223,7 @@ def finish(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> list[tuple[s
     return fallen if state == "held" else []
 
 
-def unchanged(book: Gradebook, run: sqlite3.Row) -> sqlite3.Row | None:
+def find_unchanged_run(book: Gradebook, run: sqlite3.Row) -> sqlite3.Row | None:
     """Return the last finished run if ``run`` has exactly the same entries, else None."""
     last = book.row("SELECT * FROM run WHERE state != 'open' AND id < ? ORDER BY id DESC LIMIT 1", run["id"])
     if last is None:
@@ -229,7 +235,7 @@ def unchanged(book: Gradebook, run: sqlite3.Row) -> sqlite3.Row | None:
     return last if same else None
 
 
-def dropped(book: Gradebook, run: sqlite3.Row) -> None:
+def delete_run(book: Gradebook, run: sqlite3.Row) -> None:
     """Delete a run that adds nothing new."""
     with book.all_or_nothing():
         book.db.execute("DELETE FROM entry WHERE run = ?", (run["id"],))

@@ -82,7 +82,7 @@ def plan(root: str, without: Collection[str] = ()) -> Plan:
         uid = pool.take()
         # If no file can be opened, everything is already loaded.
         needed = [] if files is None and calls else [folder for folder in sys.path if os.path.isdir(folder)]
-        if uid is None or not users.usable(uid, needed):
+        if uid is None or not users.can_read(uid, needed):
             pool = None
         else:
             pool.give_back(uid)
@@ -155,4 +155,4 @@ def undumpable() -> None:
 
 def _move(scratch: str, uid: int) -> None:
     os.chown(scratch, uid, uid)
-    users.become(uid)
+    users.switch_user(uid)

@@ -20,9 +20,9 @@ from autograder.core.errors import BadInput, Refused
 from autograder.core.paths import ROOT
 from autograder.sandbox.remote.client import SandboxError, Zygote
 from autograder.sandbox.remote.errors import Crashed, Raised
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 
-INTRUDER = Path(__file__).with_name("escape_attempts.py")
+ESCAPE_ATTEMPTS = Path(__file__).with_name("escape_attempts.py")
 
 
 def check(zygote: Zygote, folders: Iterable[Path], accept: bool) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def check(zygote: Zygote, folders: Iterable[Path], accept: bool) -> tuple[str, .
     Raises BadInput if a folder is not writable.
     """
     try:
-        found = leaks(zygote, folders)
+        found = find_escapes(zygote, folders)
     except OSError as error:
         raise BadInput(f"{error.filename}: {error.strerror}; choose a writable folder") from None
     if found and not accept:
@@ -42,12 +42,14 @@ def check(zygote: Zygote, folders: Iterable[Path], accept: bool) -> tuple[str, .
     return found
 
 
-def leaks(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
+def find_escapes(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
     """Return what student code could do here. ``folders``, such as those of the results, must be out of its reach.
 
     Raises OSError if a folder is not writable, SandboxError if the probe itself fails.
     """
-    student = Student(zygote, {INTRUDER.name: INTRUDER.read_bytes()}, Contract(main=INTRUDER.stem))
+    student = StudentCode(
+        zygote, {ESCAPE_ATTEMPTS.name: ESCAPE_ATTEMPTS.read_bytes()}, Contract(main=ESCAPE_ATTEMPTS.stem)
+    )
     found: list[str] = []
     with ExitStack() as stack:
         stack.callback(student.close)
@@ -55,7 +57,7 @@ def leaks(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
         for leak, name, argument in _attempts(zygote, folders, listener.getsockname()[1], stack):
             if leak not in found and _succeeds(student, name, argument):
                 found.append(leak)
-        held = student.held
+        held = student.layers
     # The same layers deny everything that the probe does not attempt.
     if "seccomp" not in held:
         found.append("make system calls that seccomp would deny")
@@ -78,7 +80,7 @@ def _attempts(
         for name, path in (("create", new), ("overwrite", file), ("touch", file)):
             yield "change the grader's files", name, (str(path),)
     yield "read the grader's code", "read", (__file__,)
-    yield "read the grader's code", "read", (str(INTRUDER),)
+    yield "read the grader's code", "read", (str(ESCAPE_ATTEMPTS),)
     for beside in (*sorted((ROOT / "reference").glob("*.py")), ROOT / "pyproject.toml"):
         if beside.exists():
             yield "read the grader's code", "read", (str(beside),)
@@ -100,7 +102,7 @@ def _attempts(
     yield "execute programs", "execute", ()
 
 
-def _succeeds(student: Student, name: str, arguments: tuple[Any, ...]) -> bool:
+def _succeeds(student: StudentCode, name: str, arguments: tuple[Any, ...]) -> bool:
     try:
         student.function(name, *arguments)
     except Raised as error:

@@ -59,7 +59,7 @@ class Pool:
         self._free.append(uid)
 
 
-def become(uid: int) -> None:
+def switch_user(uid: int) -> None:
     """Change to ``uid`` and its own group permanently. Raises OSError without the privilege for it."""
     os.setgroups([])
     os.setresgid(uid, uid, uid)
@@ -81,14 +81,14 @@ def kill_all(uid: int) -> None:
         return  # the uid then stays in use
     if pid == 0:
         try:
-            become(uid)
+            switch_user(uid)
             os.kill(-1, signal.SIGKILL)  # does not kill the caller
         finally:
             os._exit(0)
     os.waitpid(pid, 0)
 
 
-def in_use(uid: int) -> bool:
+def has_processes(uid: int) -> bool:
     """Return whether any process uses ``uid``."""
     return any(process.uid == uid for process in processes())
 
@@ -115,14 +115,14 @@ def processes() -> Iterator[Process]:
             yield Process(int(name), int(facts["PPid"]), int(facts["Uid"].split()[0]))
 
 
-def usable(uid: int, folders: Sequence[str]) -> bool:
+def can_read(uid: int, folders: Sequence[str]) -> bool:
     """Return whether a process of ``uid`` can reach the current folder, read ``folders``, and be killed."""
     ours, theirs = socket.socketpair()
     pid = syscalls.fork()
     if pid == 0:
         try:
             ours.close()
-            become(uid)
+            switch_user(uid)
             os.stat(f"{os.getcwd()}/.")
             for folder in folders:
                 with os.scandir(folder) as entries:

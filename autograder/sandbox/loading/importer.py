@@ -25,7 +25,7 @@ Step = tuple[tuple[str, ...], str, ast.stmt | SyntaxError]  # the names it binds
 
 
 @dataclass(frozen=True)
-class Trouble:
+class FailedStatement:
     """A statement that raised, and the names that it should have bound."""
 
     names: tuple[str, ...]
@@ -41,10 +41,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self, files: dict[str, bytes], main: str, wanted: Iterable[str] = ()) -> None:
         self.files, self.main = files, main
         self.wanted = tuple(wanted)
-        self.troubles: dict[str, list[Trouble]] = {}
+        self.failed_statements: dict[str, list[FailedStatement]] = {}
         self.places: set[str] = set()  # file names of the student's own code in tracebacks
         self._kept: dict[str, list[Step]] = {}
-        self.left_out: list[tuple[str, int, str]] = []  # lines of a notebook that were not executed
+        self.skipped: list[tuple[str, int, str]] = []  # lines of a notebook that were not executed
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
@@ -57,7 +57,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         name = module.__file__ = self._file(module.__name__)
-        troubles = self.troubles.setdefault(module.__name__, [])
+        troubles = self.failed_statements.setdefault(module.__name__, [])
         flags = 0
         for names, place, node in self._steps(name):
             try:
@@ -66,7 +66,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 flags |= parse.flags(node)
                 exec(compile(ast.Module([node], []), place, "exec", flags, dont_inherit=True), module.__dict__)
             except BaseException as error:  # also SystemExit: the statements after it still run
-                troubles.append(Trouble(names, error))
+                troubles.append(FailedStatement(names, error))
                 for bound in names:  # an earlier definition of that name no longer counts
                     module.__dict__.pop(bound, None)
         if name == NOTEBOOK:  # an error in a cell does not count if a later cell fixed it
@@ -94,8 +94,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def _of_file(self, name: str) -> Iterator[Step]:
         source = self.files[name]
-        self._placed(name, parse.text(source))
-        for names, body in parse.parsed(source):
+        self._placed(name, parse.decode(source))
+        for names, body in parse.parse_statements(source):
             if isinstance(body, SyntaxError):
                 body.filename = name
                 yield names, name, body
@@ -106,13 +106,13 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _of_notebook(self) -> Iterator[Step]:
         texts = [str(cell["source"]) for cell in json.loads(self.files[NOTEBOOK])["cells"]]
         for number, text in enumerate(texts, 1):
-            self._placed(notebook_slice.place(number), text)
-        found, commands = notebook_slice.statements(texts)
-        kept = set(notebook_slice.needed(found, self.wanted))
-        for cell, line in sorted({*commands, *notebook_slice.left_out(found, kept)}):
-            self.left_out.append((notebook_slice.place(cell), line, texts[cell - 1].split("\n")[line - 1].strip()))
+            self._placed(notebook_slice.cell_name(number), text)
+        found, commands = notebook_slice.parse_statements(texts)
+        kept = set(notebook_slice.select_needed(found, self.wanted))
+        for cell, line in sorted({*commands, *notebook_slice.find_skipped(found, kept)}):
+            self.skipped.append((notebook_slice.cell_name(cell), line, texts[cell - 1].split("\n")[line - 1].strip()))
         for statement in found:
-            place = notebook_slice.place(statement.cell)
+            place = notebook_slice.cell_name(statement.cell)
             if isinstance(statement.node, SyntaxError):
                 yield tuple(statement.binds), place, statement.node
             elif statement in kept:

@@ -50,27 +50,27 @@ class _Names:
     others: set[str]
 
 
-def place(cell: int) -> str:
+def cell_name(cell: int) -> str:
     """Return a cell's name in tracebacks and messages."""
     return f"cell {cell}"
 
 
-def statements(cells: Iterable[str]) -> tuple[list[Statement], list[tuple[int, int]]]:
+def parse_statements(cells: Iterable[str]) -> tuple[list[Statement], list[tuple[int, int]]]:
     """Return all statements in order, and (cell, line) of each notebook command."""
     found, commands = list[Statement](), list[tuple[int, int]]()
     for cell, text in enumerate(cells, 1):
-        code, own = python(text)
+        code, own = without_commands(text)
         commands += [(cell, line) for line in own]
-        for names, body in parse.parsed(code):
+        for names, body in parse.parse_statements(code):
             if isinstance(body, SyntaxError):
-                body.filename = place(cell)
+                body.filename = cell_name(cell)
                 found.append(Statement(cell, body.lineno or 1, frozenset(names), body))
             else:
                 found += [Statement(cell, node.lineno, _binds(node), node) for node in body]
     return found, commands
 
 
-def python(text: str) -> tuple[str, list[int]]:
+def without_commands(text: str) -> tuple[str, list[int]]:
     """Return the Python code of a cell with unchanged line numbers, and the lines of its notebook commands."""
     lines, commands = text.split("\n"), list[int]()
     if text.startswith("%%"):
@@ -79,7 +79,7 @@ def python(text: str) -> tuple[str, list[int]]:
         lines[0], commands = "", [1]
     # A % in an expression or string parses; one that starts a command is a syntax error at that line.
     for _ in range(MAX_COMMANDS):
-        body = parse.body_of("\n".join(lines))
+        body = parse.parse_body("\n".join(lines))
         if not isinstance(body, SyntaxError):
             return "\n".join(lines), commands
         number = body.lineno or 0
@@ -160,7 +160,7 @@ def _looked_up(code: types.CodeType, names: _Names) -> set[str]:
 # --- what is needed ---------------------------------------------------------------------------------------------------
 
 
-def needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Statement]:
+def select_needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Statement]:
     """Return the statements that the ``wanted`` names need, in order.
 
     A name used in code means its last value, or, if the code runs at once (such as the bases of a class), the last one
@@ -215,7 +215,7 @@ def _names_itself(target: ast.expr) -> bool:
     return not isinstance(target, (ast.Attribute, ast.Subscript))
 
 
-def left_out(found: Sequence[Statement], kept: Iterable[Statement]) -> list[tuple[int, int]]:
+def find_skipped(found: Sequence[Statement], kept: Iterable[Statement]) -> list[tuple[int, int]]:
     """Return (cell, line) of each statement that has an effect but is not executed."""
     ran = set(kept)
     return [(s.cell, s.line) for s in found if s not in ran and _does_something(s.node)]

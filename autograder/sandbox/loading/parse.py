@@ -13,20 +13,20 @@ DEFINES = re.compile(r"^(?:class|def|async def)\s+(\w+)", re.MULTILINE)
 MERGED = 40  # pieces tried together if a file does not parse, for strings and brackets over many lines
 
 
-def parsed(source: bytes | str) -> Iterator[tuple[tuple[str, ...], list[ast.stmt] | SyntaxError]]:
+def parse_statements(source: bytes | str) -> Iterator[tuple[tuple[str, ...], list[ast.stmt] | SyntaxError]]:
     """Yield the top-level statements; if the source does not parse, piece by piece, with the error of each bad one.
 
     Each comes with the names that its text appears to define.
     """
-    body = body_of(source)
+    body = parse_body(source)
     if not isinstance(body, SyntaxError):
         yield (), body
         return
-    for piece, body in _pieces(text(source)):
+    for piece, body in _pieces(decode(source)):
         yield tuple(DEFINES.findall(piece)), body
 
 
-def text(source: bytes | str) -> str:
+def decode(source: bytes | str) -> str:
     """Return source as text, decoding bytes by their declared encoding."""
     if isinstance(source, str):
         return source
@@ -52,7 +52,7 @@ def flags(node: ast.stmt) -> int:
 
 
 @functools.lru_cache(1)  # callers that test whether a source parses use the result next
-def body_of(source: bytes | str) -> list[ast.stmt] | SyntaxError:
+def parse_body(source: bytes | str) -> list[ast.stmt] | SyntaxError:
     """Return the statements of a source, or its syntax error."""
     try:
         return ast.parse(source).body
@@ -72,11 +72,11 @@ def _pieces(text: str) -> Iterator[tuple[str, list[ast.stmt] | SyntaxError]]:
     ends = [*starts[1:], len(rows)]
     at = 0
     while at < len(starts):
-        last, body = at, body_of("\n" * starts[at] + "".join(rows[starts[at] : ends[at]]))
+        last, body = at, parse_body("\n" * starts[at] + "".join(rows[starts[at] : ends[at]]))
         for end in range(at + 1, min(at + MERGED, len(starts))):
             if not isinstance(body, SyntaxError):
                 break
-            together = body_of("\n" * starts[at] + "".join(rows[starts[at] : ends[end]]))
+            together = parse_body("\n" * starts[at] + "".join(rows[starts[at] : ends[end]]))
             if not isinstance(together, SyntaxError):
                 last, body = end, together
         yield "".join(rows[starts[at] : ends[last]]), body

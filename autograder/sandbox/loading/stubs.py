@@ -15,7 +15,7 @@ from torch import Tensor, nn
 ABSENT = object()
 
 
-class Probes:
+class Stubs:
     """The active stubs, by the name of the replaced class, and how often each was called."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Probes:
         self.classes: dict[str, type] = {}
         self.originals: list[tuple[Any, str, Any]] = []  # namespace or class, name, original value
 
-    def leave(self) -> None:
+    def restore(self) -> None:
         """Restore everything that stubs replaced. Objects built with stubs keep them."""
         for holder, name, value in reversed(self.originals):
             if isinstance(holder, type):
@@ -34,13 +34,13 @@ class Probes:
             else:
                 holder[name] = value
 
-    def stand_in(self, namespace: dict[str, Any], name: str, matrix: Tensor, replace: bool) -> None:
+    def install(self, namespace: dict[str, Any], name: str, matrix: Tensor, replace: bool) -> None:
         """Make ``forward`` of the class ``name`` multiply by ``matrix``, or replace the whole class."""
         cls = namespace.get(name, ABSENT)
         forward = self.forward(name, matrix)
         if replace or not isinstance(cls, type):
             self.originals.append((namespace, name, cls))
-            cls = type(name, (Bearing,), {"forward": forward})
+            cls = type(name, (PermissiveModule,), {"forward": forward})
             namespace[name] = cls
         else:
             self.originals.append((cls, "forward", vars(cls).get("forward", ABSENT)))
@@ -57,7 +57,7 @@ class Probes:
 
         return forward
 
-    def stand_in_children(self, built: nn.Module, name: str, matrix: Tensor, size: int, count: int) -> list[str]:
+    def install_in_parts(self, built: nn.Module, name: str, matrix: Tensor, size: int, count: int) -> list[str]:
         """Do this for the ``count`` modules in ``built`` with ``size`` weights in matrices; return their paths.
 
         These stand for the class ``name``, which a student may have called otherwise. Empty if there are not so many.
@@ -95,7 +95,7 @@ def _weights(module: nn.Module) -> int:
     return sum(p.numel() for p in module.parameters() if p.dim() == 2 or sum(n > 1 for n in p.shape) > 1)
 
 
-class Bearing(nn.Module):
+class PermissiveModule(nn.Module):
     """A replacement for a class that cannot be built: accepts any arguments and attributes."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -145,6 +145,6 @@ class Anything:
         return cls()
 
 
-def linear(matrix: Any) -> Tensor:
+def as_tensor(matrix: Any) -> Tensor:
     """Return a matrix received over the wire as a tensor."""
     return torch.from_numpy(matrix)

@@ -48,12 +48,12 @@ class TimedOut(Exception):
         self.clock, self.limit = clock, limit
 
 
-class Died(Exception):
+class ProcessDied(Exception):
     """The process ended or sent an invalid reply during a call."""
 
 
 @dataclass(frozen=True, slots=True)
-class Remote:
+class RemoteException:
     """An exception raised in the process, as data."""
 
     type: str
@@ -65,10 +65,10 @@ class Remote:
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()  # of the tensors named on the innermost line
 
 
-class RaisedRemotely(Exception):
+class RemoteError(Exception):
     """Code in the process raised."""
 
-    def __init__(self, remote: Remote) -> None:
+    def __init__(self, remote: RemoteException) -> None:
         super().__init__(f"{remote.type}: {remote.text}")
         self.remote = remote
 
@@ -196,12 +196,12 @@ class Process:
     def __init__(self, zygote: Zygote, pid: int, channel: socket.socket, output: int, folder: Path) -> None:
         self.pid = pid
         self.output = b""
-        self.held: tuple[str, ...] = ()
+        self.layers: tuple[str, ...] = ()
         self._zygote, self._channel, self._out, self._folder = zygote, channel, output, folder
         self._cap = zygote.limits.output
         self._alive, self._cpu_at_end, self._idle_at_end, self._exit = True, 0.0, 0.0, 0
         self._unexplained = 0.0  # s of calls in which neither process computed
-        self._held_up_before = _held_up(pid)
+        self._held_up_before = _seconds_held_up(pid)
         channel.setblocking(False)
         os.set_blocking(output, False)
         self._selector = selectors.DefaultSelector()
@@ -209,8 +209,8 @@ class Process:
         self._selector.register(channel, selectors.EVENT_READ, "channel")
         self._watched = selectors.EVENT_READ
         try:
-            self.held = tuple(self._exchange(b"", GRACE * 2, ANSWER)["held"])
-        except Died as error:
+            self.layers = tuple(self._exchange(b"", GRACE * 2, ANSWER)["held"])
+        except ProcessDied as error:
             raise SandboxError(f"a {folder.name.split('-')[0]} process did not start: {error}") from None
 
     @property
@@ -242,14 +242,14 @@ class Process:
         Raises TimedOut or Died, after which the process is gone, or RaisedRemotely, which skips the rest.
         """
         if not self._alive:
-            raise Died("its process has already ended")
+            raise ProcessDied("its process has already ended")
         nonce = secrets.token_hex(8)
         answer = self._exchange(wire.encode((nonce, operations)), cpu, wall, idle)
         echo = answer.get("nonce") if isinstance(answer, dict) else None
         if not isinstance(echo, str) or echo != nonce:
             self._fail("it sent an unrequested reply")
         if "raised" in answer:
-            raise RaisedRemotely(described(answer["raised"]))
+            raise RemoteError(parse_exception(answer["raised"]))
         return answer.get("value")
 
     def close(self) -> None:
@@ -257,7 +257,7 @@ class Process:
         if not self._alive:
             return
         self._idle_at_end = self.idle
-        ended = self._zygote.reap(self.pid, forked=bool(self.held) and "seccomp" not in self.held)
+        ended = self._zygote.reap(self.pid, forked=bool(self.layers) and "seccomp" not in self.layers)
         self._alive, self._cpu_at_end, self._exit = False, float(ended["cpu"]), int(ended["exit"])
         self._drain()
         self._selector.close()
@@ -315,7 +315,7 @@ class Process:
 
     def _truly_idle(self, unexplained: float) -> float:
         """Return ``unexplained`` seconds minus the time that the busy machine accounts for; 0 if unknown."""
-        now = _held_up(self.pid)
+        now = _seconds_held_up(self.pid)
         if now is None or self._held_up_before is None:
             return 0.0
         return max(0.0, unexplained - (now - self._held_up_before))
@@ -332,7 +332,7 @@ class Process:
         if reason is None:
             killed = signal.Signals(-self._exit).name if self._exit < 0 else ""
             reason = f"it was killed by {killed}" if killed else f"it exited with status {self._exit}"
-        raise Died(reason)
+        raise ProcessDied(reason)
 
     def _drain(self) -> None:
         """Read the output, keep the first bytes, and drop the rest without blocking the process."""
@@ -348,7 +348,7 @@ class Process:
             self.output += part[: max(0, self._cap - len(self.output))]
 
 
-def _held_up(pid: int) -> float | None:
+def _seconds_held_up(pid: int) -> float | None:
     """Return seconds that ``pid`` or this thread waited for a CPU, or the machine was stalled; None if unknown."""
     try:
         _, theirs, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
@@ -362,13 +362,13 @@ def _held_up(pid: int) -> float | None:
         return None
 
 
-def described(raised: Any) -> Remote:
+def parse_exception(raised: Any) -> RemoteException:
     """Parse the process's description of an exception; return a bare Exception if it is invalid."""
     try:
         frames = tuple((str(file), int(line), str(where), str(text)) for file, line, where, text in raised["frames"])
         kinds = tuple(map(str, raised["kinds"]))
         shapes = tuple((str(name), tuple(int(size) for size in shape)) for name, shape in raised["shapes"])
         kind, text, name, near = (str(raised[key]) for key in ("type", "text", "name", "near"))
-        return Remote(kind, text, name, kinds, frames, near, shapes)
+        return RemoteException(kind, text, name, kinds, frames, near, shapes)
     except (KeyError, IndexError, TypeError, ValueError, OverflowError):
-        return Remote("Exception", "", "", (), ())
+        return RemoteException("Exception", "", "", (), ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.sandbox.remote.client import Remote
+from autograder.sandbox.remote.client import RemoteException
 
 
 class StudentError(Exception):
@@ -13,7 +13,7 @@ class StudentError(Exception):
         self.call = call
 
 
-class Absent(StudentError):
+class NotDefined(StudentError):
     """A file or a definition that the submission does not have."""
 
     def __init__(self, name: str, call: str, text: str) -> None:
@@ -21,22 +21,22 @@ class Absent(StudentError):
         self.name = name
 
 
-class Broken(Absent):
+class ImportFailed(NotDefined):
     """A definition that exists but raised while its file was imported."""
 
-    def __init__(self, name: str, file: str, remote: Remote) -> None:
+    def __init__(self, name: str, file: str, remote: RemoteException) -> None:
         super().__init__(name, file, f"{name} could not be imported from {file}")
         self.remote = remote
 
 
-class Unwritten(Absent):
+class NotImplementedYet(NotDefined):
     """A definition that still raises NotImplementedError, as its stub does."""
 
 
 class Raised(StudentError):
     """The student's code raised an exception."""
 
-    def __init__(self, call: str, remote: Remote) -> None:
+    def __init__(self, call: str, remote: RemoteException) -> None:
         super().__init__(call, f"{remote.type}: {remote.text}" if remote.text else remote.type)
         self.remote = remote
 
@@ -45,5 +45,5 @@ class Crashed(StudentError):
     """The student's process ended or sent an invalid reply."""
 
 
-class OutOfTime(StudentError):
+class TimeLimitReached(StudentError):
     """The call or the whole submission used up its time."""

@@ -18,7 +18,7 @@ from autograder.sandbox.isolation import scratch
 KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")  # needed by numpy and torch on this machine
 
 
-class Launched(NamedTuple):
+class ZygoteProcess(NamedTuple):
     """A process that loads torch, its socket, its folder, and its log file there."""
 
     process: subprocess.Popen[bytes]
@@ -35,10 +35,10 @@ class Launched(NamedTuple):
         scratch.remove(self.folder)
 
 
-_waiting: list[Launched] = []
+_waiting: list[ZygoteProcess] = []
 
 
-def launch(without: Sequence[str] = ()) -> Launched:
+def launch(without: Sequence[str] = ()) -> ZygoteProcess:
     """Return a new process, or the one launched ahead; ``without`` names sandbox layers to omit."""
     if _waiting and not without:
         return _waiting.pop()
@@ -60,11 +60,11 @@ def launch(without: Sequence[str] = ()) -> Launched:
         start_new_session=True,
     )
     theirs.close()
-    return Launched(process, ours, folder, log)
+    return ZygoteProcess(process, ours, folder, log)
 
 
 @contextlib.contextmanager
-def ahead() -> Iterator[None]:
+def launch_early() -> Iterator[None]:
     """Launch a process in advance for the first caller; it ends with this context if unused."""
     if sys.platform != "win32":
         with contextlib.suppress(OSError):  # the caller will hit and report it again

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.core.assignment import Assignment
-from autograder.sandbox.remote.client import Died, Operation, Process, RaisedRemotely, SandboxError, TimedOut, Zygote
+from autograder.sandbox.remote.client import (
+    Operation,
+    Process,
+    ProcessDied,
+    RemoteError,
+    SandboxError,
+    TimedOut,
+    Zygote,
+)
 from autograder.sandbox.remote.wire import WireError
 
 # CPU seconds, several times what honest submissions need.
@@ -42,7 +50,7 @@ class OracleProcess:
             raise
         except (TimedOut, WireError) as error:
             raise TooLarge(f"the oracle cannot answer {operation}: {error}") from error
-        except (Died, RaisedRemotely) as error:
+        except (ProcessDied, RemoteError) as error:
             raise SandboxError(f"the oracle failed at {operation}: {error}") from error
         finally:
             self.cpu += process.cpu - spent

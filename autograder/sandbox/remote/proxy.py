@@ -16,8 +16,8 @@ from autograder.sandbox.remote.replies import Answer, Parameter
 CALLED = {"__call__": "forward"}
 
 
-class Maker(Protocol):
-    """The part of ``Student`` that a module uses."""
+class Caller(Protocol):
+    """The part of ``StudentCode`` that a module uses."""
 
     contract: Contract
 
@@ -36,12 +36,12 @@ class Maker(Protocol):
     def queue(self, operation: str, arguments: dict[str, Any]) -> None: ...
 
 
-class Module:
+class ModuleProxy:
     """An object built by the student's code, which lives and ends with one process."""
 
     def __init__(
         self,
-        student: Maker,
+        student: Caller,
         process: Process | None,
         number: int,
         name: str,
@@ -67,16 +67,16 @@ class Module:
         kind = f"{self.name}.{CALLED.get(name, name)}"
         given = {"number": self.number, "method": name, "arguments": list(arguments), "seed": seed}
         self._same_process()
-        return self._student.call(f"{kind}({', '.join(map(shown, arguments))})", kind, "call", given)
+        return self._student.call(f"{kind}({', '.join(map(format_argument, arguments))})", kind, "call", given)
 
-    def trial(self, x: np.ndarray) -> dict[str, int]:
+    def count_stub_calls(self, x: np.ndarray) -> dict[str, int]:
         """Return how often each stub is called when the module is called with ``x``."""
         kind = f"{self.name}.forward"
         self._same_process()
         given = {"number": self.number, "x": x}
-        return self._student.call(f"{kind}({shown(x)})", kind, "trial", given, replies.counts)
+        return self._student.call(f"{kind}({format_argument(x)})", kind, "trial", given, replies.parse_counts)
 
-    def stand_in(self, name: str, matrix: np.ndarray, size: int, count: int) -> bool:
+    def use_stub(self, name: str, matrix: np.ndarray, size: int, count: int) -> bool:
         """Make the ``count`` parts inside with ``size`` weights compute x @ matrix, if so many exist.
 
         They stand for the class ``name``, whose stub then owns their parameters.
@@ -85,13 +85,13 @@ class Module:
         given = {"number": self.number, "name": name, "matrix": matrix, "size": size, "count": count}
         found = self._student.call(self.name, "stand-in", "stand_in_children", given, list)
         paths = tuple(f"{path}." for path in found)
-        self.parameters = tuple(p.held_by(name) if p.name.startswith(paths) else p for p in self.parameters)
+        self.parameters = tuple(p.with_owner(name) if p.name.startswith(paths) else p for p in self.parameters)
         return bool(paths)
 
     def gradients(self, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
         """Return the gradients of the model's own loss, by parameter; parameters without one are omitted."""
         self._same_process()
-        call = f"the gradients of {self.name} for idx of {shown(idx)}"
+        call = f"the gradients of {self.name} for idx of {format_argument(idx)}"
         given = {"number": self.number, "idx": idx, "targets": targets}
         return self._student.call(call, f"{self.name}.forward", "gradients", given, self._values)
 
@@ -101,15 +101,15 @@ class Module:
         given = {"number": self.number, "idx": idx, "targets": targets, "steps": steps, "rate": rate, "stop": stop}
         call = f"{steps} steps of training {self.name}"
         return self._student.call(
-            call, f"{self.name}.forward", "train", given, lambda answer: list(map(replies.real, answer[:steps]))
+            call, f"{self.name}.forward", "train", given, lambda answer: list(map(replies.parse_real, answer[:steps]))
         )
 
     def trace(self, idx: np.ndarray, part: str) -> dict[str, Any]:
         """Return the model's ``output`` for ``idx``, and the output shapes of its ``parts`` of a class of that name."""
         self._same_process()
-        call = f"{self.name}.forward({shown(idx)})"
+        call = f"{self.name}.forward({format_argument(idx)})"
         given = {"number": self.number, "module": self._student.contract.main, "name": part, "idx": idx}
-        return self._student.call(call, f"{self.name}.forward", "trace", given, replies.traced)
+        return self._student.call(call, f"{self.name}.forward", "trace", given, replies.parse_trace)
 
     def inputs_during(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
         """Return the model's inputs, call by call, while its method ``name``, or else the function, runs."""
@@ -143,8 +143,8 @@ class Module:
             raise Crashed(self.name, f"the Python process of this {self.name} died in an earlier call")
 
 
-def shown(value: Any) -> str:
+def format_argument(value: Any) -> str:
     """Return an argument as shown in a message."""
     if isinstance(value, np.ndarray):
         return f"shape {tuple(value.shape)}"
-    return value.name if isinstance(value, Module) else repr(value)
+    return value.name if isinstance(value, ModuleProxy) else repr(value)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from autograder.core.text import clean
-from autograder.sandbox.remote.client import Remote, described
+from autograder.sandbox.remote.client import RemoteException, parse_exception
 from autograder.sandbox.remote.wire import MAX_RANK, Opaque
 
 Answer = TypeVar("Answer")
@@ -47,13 +47,13 @@ class Parameter(NamedTuple):
         """Return whether it is a matrix."""
         return is_matrix(self.shape)
 
-    def held_by(self, owner: str) -> Parameter:
+    def with_owner(self, owner: str) -> Parameter:
         """Return the same parameter, owned by the stub ``owner``."""
         return self._replace(owner=owner)
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class SkippedStatements:
     """The statements of a notebook that were not executed: their number, and where the first is."""
 
     count: int
@@ -62,12 +62,12 @@ class LeftOut:
     text: str
 
 
-def claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
+def parse_build(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
     """Parse a built object: its parameters, the names of its methods, whether it is an nn.Module."""
     listed = answer["parameters"]
     frozen, masks, owners = set(listed["frozen"]), set(listed["masks"]), dict(listed["owners"])
     parameters = tuple(
-        Parameter(str(name), shape(sizes), name not in frozen, str(owners.get(name, "")), name in masks)
+        Parameter(str(name), parse_shape(sizes), name not in frozen, str(owners.get(name, "")), name in masks)
         for name, sizes in zip(listed["names"], listed["shapes"], strict=True)
     )
     if len({p.name for p in parameters}) < len(parameters):
@@ -77,65 +77,66 @@ def claimed(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], bool]:
     return kept, frozenset(map(str, answer["methods"])), bool(answer["module"])
 
 
-def loaded(
+def parse_load(
     answer: Any,
-) -> tuple[dict[str, Place], list[tuple[tuple[str, ...], Remote]], LeftOut | None]:
+) -> tuple[dict[str, Place], list[tuple[tuple[str, ...], RemoteException]], SkippedStatements | None]:
     """Parse an imported file: its definitions, the statements that raised (with their names), statements left out."""
     defined = {
-        str(name): (clean(str(place), PLACE), line_number(line), tuple(map(str, stubs)))
+        str(name): (clean(str(place), PLACE), parse_line_number(line), tuple(map(str, stubs)))
         for name, (place, line, stubs) in answer["defined"].items()
     }
-    troubles = [(tuple(map(str, t["names"])), described(t["raised"])) for t in answer["troubles"]]
+    troubles = [(tuple(map(str, t["names"])), parse_exception(t["raised"])) for t in answer["troubles"]]
     count, first = answer["left_out"]
     left = [
-        LeftOut(whole(count), clean(str(p), PLACE), line_number(line), clean(str(t), QUOTED)) for p, line, t in first
+        SkippedStatements(parse_count(count), clean(str(p), PLACE), parse_line_number(line), clean(str(t), QUOTED))
+        for p, line, t in first
     ]
     return defined, troubles, left[0] if left else None
 
 
-def odd(answer: Any) -> bool:
+def has_odd_value(answer: Any) -> bool:
     """Return whether a reply has an empty array, an opaque value, or a number not finite or beyond LARGEST."""
     if isinstance(answer, np.ndarray):
         return not (answer.size and -LARGEST <= answer.min() <= answer.max() <= LARGEST)
     if isinstance(answer, (int, float)):
         return not abs(answer) <= LARGEST
     if isinstance(answer, dict):
-        return any(map(odd, answer)) or any(map(odd, answer.values()))
-    return any(map(odd, answer)) if isinstance(answer, (list, tuple)) else isinstance(answer, Opaque)
+        return any(map(has_odd_value, answer)) or any(map(has_odd_value, answer.values()))
+    return any(map(has_odd_value, answer)) if isinstance(answer, (list, tuple)) else isinstance(answer, Opaque)
 
 
-def whole(value: Any) -> int:
+def parse_count(value: Any) -> int:
     """Read a count: a whole number from 0 to MOST, neither a bool nor an array."""
     if type(value) is not int or not 0 <= value <= MOST:
         raise ValueError("not a count")
     return value
 
 
-def line_number(value: Any) -> int:
+def parse_line_number(value: Any) -> int:
     """Read the number of a line; 0 if no file has so many lines."""
     return value if type(value) is int and 0 <= value <= MOST_LINES else 0
 
 
-def shape(answer: Any) -> tuple[int, ...]:
+def parse_shape(answer: Any) -> tuple[int, ...]:
     """Read the shape of a tensor that may be empty, with no more axes and entries than checks can handle."""
-    sizes = tuple(map(whole, answer))
+    sizes = tuple(map(parse_count, answer))
     if len(sizes) > MAX_RANK or math.prod(size or 1 for size in sizes) > MOST:
         raise ValueError("not a shape")
     return sizes
 
 
-def real(value: Any) -> float:
+def parse_real(value: Any) -> float:
     """Read a number, neither a bool nor an array; it may be infinite or NaN."""
     if type(value) not in (int, float):
         raise TypeError("not a number")
     return float(value)
 
 
-def counts(answer: Any) -> dict[str, int]:
+def parse_counts(answer: Any) -> dict[str, int]:
     """Parse a count for each name."""
-    return {str(name): whole(count) for name, count in answer.items()}
+    return {str(name): parse_count(count) for name, count in answer.items()}
 
 
-def traced(answer: Any) -> dict[str, Any]:
+def parse_trace(answer: Any) -> dict[str, Any]:
     """Parse a model's output and the output shapes of its parts."""
-    return {"output": answer["output"], "parts": [shape(sizes) for sizes in answer["parts"]]}
+    return {"output": answer["output"], "parts": [parse_shape(sizes) for sizes in answer["parts"]]}

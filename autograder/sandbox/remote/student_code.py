@@ -18,10 +18,26 @@ from autograder.core.assignment import Contract
 from autograder.core.text import clean
 from autograder.sandbox import NOTEBOOK
 from autograder.sandbox.remote import replies
-from autograder.sandbox.remote.client import Died, Operation, Process, RaisedRemotely, Remote, TimedOut, Zygote
-from autograder.sandbox.remote.errors import Absent, Broken, Crashed, OutOfTime, Raised, StudentError, Unwritten
-from autograder.sandbox.remote.proxy import Module, shown
-from autograder.sandbox.remote.replies import Answer, LeftOut, Place
+from autograder.sandbox.remote.client import (
+    Operation,
+    Process,
+    ProcessDied,
+    RemoteError,
+    RemoteException,
+    TimedOut,
+    Zygote,
+)
+from autograder.sandbox.remote.errors import (
+    Crashed,
+    ImportFailed,
+    NotDefined,
+    NotImplementedYet,
+    Raised,
+    StudentError,
+    TimeLimitReached,
+)
+from autograder.sandbox.remote.proxy import ModuleProxy, format_argument
+from autograder.sandbox.remote.replies import Answer, Place, SkippedStatements
 from autograder.sandbox.remote.wire import WireError
 
 
@@ -32,17 +48,17 @@ class _Record:
     cpu: float = 0.0
     wall: float = 0.0  # s spent in calls
     idle: float = 0.0  # s of these in which no process computed
-    odd: bool = False
+    has_odd_reply: bool = False
     output: bytearray = field(default_factory=bytearray)
-    for_good: dict[str, StudentError] = field(default_factory=dict)
+    permanent_errors: dict[str, StudentError] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
-    troubles: dict[str, list[tuple[tuple[str, ...], Remote]]] = field(default_factory=dict)
+    failed_statements: dict[str, list[tuple[tuple[str, ...], RemoteException]]] = field(default_factory=dict)
     defined: dict[str, dict[str, Place]] = field(default_factory=dict)
-    left_out: LeftOut | None = None
-    held: tuple[str, ...] = ()
+    skipped: SkippedStatements | None = None
+    layers: tuple[str, ...] = ()
 
 
-class Student:
+class StudentCode:
     """One submission, callable. ``contract`` lists the definitions that the assignment asks for."""
 
     def __init__(
@@ -54,8 +70,8 @@ class Student:
         self._process: Process | None = None
         self._counted = 0.0, 0.0  # CPU and idle seconds of this process already in the record
         self._objects = self._released = 0  # built so far; and when they were released
-        self._shared: dict[tuple[str, tuple[int, ...]], Module] = {}
-        self._witness: Student | None = None
+        self._shared: dict[tuple[str, tuple[int, ...]], ModuleProxy] = {}
+        self._replica: StudentCode | None = None
         self._loaded: set[str] = set()
         self._queued: list[Operation] = []  # operations without a reply, sent with the next call
         self._changed = False  # whether stubs are active
@@ -63,23 +79,23 @@ class Student:
     # --- used by checks ---------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def fresh(self) -> Iterator[Student]:
+    def fresh_process(self) -> Iterator[StudentCode]:
         """Yield the same submission in a new process without any state."""
-        other = Student(self._zygote, self._files, self.contract, self._record)
+        other = StudentCode(self._zygote, self._files, self.contract, self._record)
         try:
             yield other
         finally:
             other.close()
 
     @property
-    def witness(self) -> Student:
+    def replica(self) -> StudentCode:
         """Return the replica: the same submission in a second process, for the other side of a comparison.
 
         All check files share it. It never learns what the first process is asked, so send it only the inputs it needs.
         """
-        if self._witness is None:
-            self._witness = Student(self._zygote, self._files, self.contract, self._record)
-        return self._witness
+        if self._replica is None:
+            self._replica = StudentCode(self._zygote, self._files, self.contract, self._record)
+        return self._replica
 
     def defines(self, name: str) -> bool:
         """Return whether the submission defines ``name``. Raises the import's exception if that failed."""
@@ -94,17 +110,17 @@ class Student:
         if not self.defines(name):
             raise self._absence(name)
 
-    def _absence(self, name: str) -> Absent:
+    def _absence(self, name: str) -> NotDefined:
         """Return why an imported file does not define ``name``."""
         module = self._module(name)
-        for names, remote in self._record.troubles[module]:
+        for names, remote in self._record.failed_statements[module]:
             if name in names:
-                return Broken(name, self._file(module), remote)
-        return Absent(name, name, f"{self.file_of(name)} does not define {name}")
+                return ImportFailed(name, self._file(module), remote)
+        return NotDefined(name, name, f"{self.file_of(name)} does not define {name}")
 
     def build(
         self, name: str, arguments: Mapping[str, int], seed: int = 0, double: bool = False, apart: bool = False
-    ) -> Module:
+    ) -> ModuleProxy:
         """Construct a class of the main module in float32 or float64; ``apart`` if stubs replace its parts entirely.
 
         Arguments are passed by name if the constructor has all the names, else by position.
@@ -125,11 +141,11 @@ class Student:
             f"{name}.__init__",
             "build",
             given | {"double": double},
-            replies.claimed,
+            replies.parse_build,
         )
-        return Module(self, self._process, number, name, parameters, methods, is_module)
+        return ModuleProxy(self, self._process, number, name, parameters, methods, is_module)
 
-    def shared(self, name: str, arguments: Mapping[str, int]) -> Module:
+    def shared(self, name: str, arguments: Mapping[str, int]) -> ModuleProxy:
         """Return the object that ``build`` gives, built once per process: for checks that set all weights or only
         look at shapes.
 
@@ -147,7 +163,7 @@ class Student:
             name, name, "accepts", {"module": self.contract.main, "name": name, "argument": argument}, bool
         )
 
-    def stand_in(self, probes: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
+    def use_stubs(self, probes: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
         """Make the classes in ``probes`` compute x @ matrix in this handle's process until ``release``.
 
         Classes in ``replace`` cannot be built and are replaced entirely.
@@ -158,20 +174,20 @@ class Student:
         self.queue("stand_in", given)
 
     def function(self, name: str, *arguments: Any, seed: int = 0, models: bool = True) -> Any:
-        """Call a function of the submission and return its value; a ``Module`` argument stands for the object itself.
+        """Call a function of the submission and return its value; a ``ModuleProxy`` argument stands for the object itself.
 
         Without ``models``, building an nn.Module raises.
         """
         self.require(name)
         module = self._module(name)
-        given = [("object", a.number) if isinstance(a, Module) else a for a in arguments]
-        given_as = ", ".join(map(shown, arguments))
+        given = [("object", a.number) if isinstance(a, ModuleProxy) else a for a in arguments]
+        given_as = ", ".join(map(format_argument, arguments))
         called = {"module": module, "name": name, "arguments": given, "seed": seed, "models": models}
         return self.call(f"{name}({given_as})", name, "function", called)
 
     # --- used by the suite ------------------------------------------------------------------------------------------
 
-    def written(self, name: str) -> Place:
+    def locate(self, name: str) -> Place:
         """Return where to look in a definition (file or cell, line), and its functions that are still stubs.
 
         A claim made by the file. Raises Absent, Broken, or the import's exception.
@@ -191,9 +207,9 @@ class Student:
         return self._record.cpu
 
     @property
-    def odd(self) -> bool:
+    def has_odd_reply(self) -> bool:
         """Return whether a reply of this submission held a value that no correct one does, such as NaN."""
-        return self._record.odd
+        return self._record.has_odd_reply
 
     @property
     def output(self) -> str:
@@ -201,24 +217,28 @@ class Student:
         return clean(bytes(self._record.output).decode("utf-8", "replace"), self._zygote.limits.output)
 
     @property
-    def troubles(self) -> list[tuple[str, Remote]]:
+    def failed_statements(self) -> list[tuple[str, RemoteException]]:
         """Return the statements that raised while the files were imported, with their files."""
-        return [(self._file(module), remote) for module, found in self._record.troubles.items() for _, remote in found]
+        return [
+            (self._file(module), remote)
+            for module, found in self._record.failed_statements.items()
+            for _, remote in found
+        ]
 
     @property
-    def left_out(self) -> LeftOut | None:
+    def skipped(self) -> SkippedStatements | None:
         """Return which statements of a notebook were not executed."""
-        return self._record.left_out
+        return self._record.skipped
 
     @property
-    def held(self) -> tuple[str, ...]:
+    def layers(self) -> tuple[str, ...]:
         """Return the sandbox layers in force."""
-        return self._record.held
+        return self._record.layers
 
     def release(self) -> None:
         """Drop all stubs and the objects that are not shared; with stubs, also the shared objects built meanwhile."""
-        if self._witness is not None:
-            self._witness.release()
+        if self._replica is not None:
+            self._replica.release()
         if self._process is None or (self._objects == self._released and not self._changed):
             return
         if self._changed:
@@ -232,8 +252,8 @@ class Student:
 
     def close(self) -> None:
         """End this handle's processes; the next call starts another."""
-        if self._witness is not None:
-            self._witness.close()
+        if self._replica is not None:
+            self._replica.close()
         if self._process is not None:
             self._process.close()
             self._count(self._process)
@@ -262,18 +282,22 @@ class Student:
     ) -> Answer:
         """Make one call within its limits and parse the reply with ``read``; every failure becomes a StudentError."""
         record, limits = self._record, self._zygote.limits
-        if call in record.for_good:
-            raise record.for_good[call]
+        if call in record.permanent_errors:
+            raise record.permanent_errors[call]
         left = limits.submission_cpu - record.cpu
         if left <= 0:
-            raise OutOfTime(call, f"the submission had already used up its {limits.submission_cpu:g} s of computing")
+            raise TimeLimitReached(
+                call, f"the submission had already used up its {limits.submission_cpu:g} s of computing"
+            )
         # A call that only waits uses no CPU time; without this limit every call could wait.
         most = limits.submission_cpu * limits.wall_factor
         if record.wall >= most:
-            raise OutOfTime(call, f"the submission had already used up its {most:g} s of waiting")
+            raise TimeLimitReached(call, f"the submission had already used up its {most:g} s of waiting")
         left_idle = limits.submission_idle - record.idle
         if left_idle <= 0:
-            raise OutOfTime(call, f"the submission had already used up its {limits.submission_idle:g} s of waiting")
+            raise TimeLimitReached(
+                call, f"the submission had already used up its {limits.submission_idle:g} s of waiting"
+            )
         slow = kind in record.slow
         cpu = min(limits.again_cpu if slow else limits.call_cpu, left)
         idle = min(limits.again_idle if slow else limits.call_idle, left_idle)
@@ -285,20 +309,22 @@ class Student:
             answer = process.call(operations, cpu, min(cpu * limits.wall_factor, most - record.wall), idle)
         except TimedOut as error:
             record.slow.add(kind)
-            record.for_good[call] = OutOfTime(call, f"no result after {error.limit:g} s of {error.clock}")
-            raise record.for_good[call] from None
-        except Died as error:
+            record.permanent_errors[call] = TimeLimitReached(
+                call, f"no result after {error.limit:g} s of {error.clock}"
+            )
+            raise record.permanent_errors[call] from None
+        except ProcessDied as error:
             raise Crashed(call, f"the Python process died: {error}") from None
         except WireError as error:  # it claims more than can be sent to it
             raise Crashed(call, f"the request to the Python process could not be sent: {error}") from None
-        except RaisedRemotely as error:
+        except RemoteError as error:
             raise self._translated(call, error.remote) from None
         finally:
             self._count(process)
             record.wall += time.monotonic() - started
             if not process.alive:
                 self.close()
-        record.odd = record.odd or replies.odd(answer)
+        record.has_odd_reply = record.has_odd_reply or replies.has_odd_value(answer)
         try:
             return read(answer)
         except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
@@ -325,19 +351,19 @@ class Student:
     def _load(self, module: str) -> None:
         file = self._file(module)
         if file not in self._files:
-            raise Absent(file, file, f"the submission has no {file}")
-        known = self._record.for_good.get(module)
+            raise NotDefined(file, file, f"the submission has no {file}")
+        known = self._record.permanent_errors.get(module)
         if known is not None:
             raise known
         if self._process is not None and module in self._loaded:
             return
         try:
-            found = self.call(file, module, "load", {"module": module}, replies.loaded)
+            found = self.call(file, module, "load", {"module": module}, replies.parse_load)
         except StudentError as error:
-            self._record.for_good[module] = error
+            self._record.permanent_errors[module] = error
             raise
-        self._record.defined[module], self._record.troubles[module], left_out = found
-        self._record.left_out = self._record.left_out or left_out
+        self._record.defined[module], self._record.failed_statements[module], left_out = found
+        self._record.skipped = self._record.skipped or left_out
         self._loaded.add(module)
 
     def _count(self, process: Process) -> None:
@@ -350,7 +376,7 @@ class Student:
     def _ensure(self, call: str) -> Process:
         if self._process is None:
             self._process, self._counted = self._zygote.fork("student"), (0.0, 0.0)
-            self._record.held = self._process.held
+            self._record.layers = self._process.layers
             files = {name: np.frombuffer(data, np.uint8) for name, data in self._files.items()}
             given = {"files": files, "main": self.contract.main, "wanted": list(self.contract.wanted)}
             try:
@@ -361,7 +387,7 @@ class Student:
             self._count(self._process)
         return self._process
 
-    def _translated(self, call: str, remote: Remote) -> StudentError:
+    def _translated(self, call: str, remote: RemoteException) -> StudentError:
         """Translate an exception: NotImplementedError or a missing name of the contract means not implemented."""
         main, names = self.contract.main, self.contract.names
         # torch raises it too, for a module without forward.
@@ -369,14 +395,14 @@ class Student:
             file, line, where, _ = remote.frames[-1]
             owner = where.split(".")[0]
             if owner in names:
-                return Unwritten(owner, call, f"{where} is not implemented yet ({file}, line {line})")
-        for bound, reason in self._record.troubles.get(main, ()):
+                return NotImplementedYet(owner, call, f"{where} is not implemented yet ({file}, line {line})")
+        for bound, reason in self._record.failed_statements.get(main, ()):
             if "NameError" in remote.kinds and remote.name in bound and remote.name not in names:
                 return Raised(self._file(main), reason)  # the name is missing because its import failed
             if "NameError" in remote.kinds and remote.name in bound:
-                return Broken(remote.name, self._file(main), reason)
+                return ImportFailed(remote.name, self._file(main), reason)
         if "NameError" in remote.kinds and remote.name in names:
-            return Absent(
+            return NotDefined(
                 remote.name, call, f"{remote.name} is used, but {self.file_of(remote.name)} does not define it"
             )
         return Raised(call, remote)

@@ -61,7 +61,7 @@ class Worker:
     def __init__(self) -> None:
         self.finder = importer.Finder({}, "")
         self.objects: dict[int, Any] = {}
-        self.probes = stubs.Probes()
+        self.probes = stubs.Stubs()
 
     # --- files ------------------------------------------------------------------------------------------------------
 
@@ -76,13 +76,13 @@ class Worker:
         namespace = vars(importlib.import_module(module))
         written = self.finder.definitions(module)
         # Errors that explain an absent definition come first.
-        troubles = sorted(self.finder.troubles[module], key=lambda trouble: not trouble.names)[:MAX_TROUBLES]
+        troubles = sorted(self.finder.failed_statements[module], key=lambda trouble: not trouble.names)[:MAX_TROUBLES]
         return {
             "defined": {name: written.get(name, ("", 0, [])) for name, value in namespace.items() if callable(value)},
             "troubles": [
                 {"names": list(trouble.names), "raised": describe(trouble.error, self)} for trouble in troubles
             ],
-            "left_out": (len(self.finder.left_out), self.finder.left_out[:1]),
+            "left_out": (len(self.finder.skipped), self.finder.skipped[:1]),
         }
 
     # --- objects ----------------------------------------------------------------------------------------------------
@@ -103,20 +103,20 @@ class Worker:
     def do_forget(self, but: list[int]) -> None:
         """Drop all objects but these, and all stubs."""
         self.objects = {number: self.objects[number] for number in but}
-        self.probes.leave()
-        self.probes = stubs.Probes()
+        self.probes.restore()
+        self.probes = stubs.Stubs()
 
-    def do_stand_in(self, module: str, names: dict[str, np.ndarray], replace: list[str]) -> None:
+    def do_use_stubs(self, module: str, names: dict[str, np.ndarray], replace: list[str]) -> None:
         """Replace the forward of these classes by a linear map; for those in ``replace``, the whole class."""
         namespace = vars(importlib.import_module(module))
         for name, matrix in names.items():
-            self.probes.stand_in(namespace, name, stubs.linear(matrix), name in replace)
+            self.probes.install(namespace, name, stubs.as_tensor(matrix), name in replace)
 
-    def do_stand_in_children(self, number: int, name: str, matrix: np.ndarray, size: int, count: int) -> list[str]:
+    def do_stub_parts(self, number: int, name: str, matrix: np.ndarray, size: int, count: int) -> list[str]:
         """Do the same for the ``count`` parts of an object with ``size`` weights; return their paths, if so many."""
-        return self.probes.stand_in_children(self.objects[number], name, stubs.linear(matrix), size, count)
+        return self.probes.install_in_parts(self.objects[number], name, stubs.as_tensor(matrix), size, count)
 
-    def do_trial(self, number: int, x: np.ndarray) -> dict[str, int]:
+    def do_count_stub_calls(self, number: int, x: np.ndarray) -> dict[str, int]:
         """Call an object; return how often it called each stub."""
         calls = self.probes.calls
         calls.update(dict.fromkeys(calls, 0))  # a constructor may have called a stub

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from autograder.sandbox.isolation import confine, scratch, syscalls
-from autograder.sandbox.isolation.users import in_use, kill_all, processes
+from autograder.sandbox.isolation.users import has_processes, kill_all, processes
 from autograder.sandbox.remote import wire
 
 # Modules that students may import; those with side effects on import are excluded.
@@ -103,7 +103,7 @@ class Server:
         uid = self._children.pop(pid)
         if request["forked"]:
             self._sweep(uid)
-        if uid is not None and self._plan.users and not (request["forked"] and in_use(uid)):
+        if uid is not None and self._plan.users and not (request["forked"] and has_processes(uid)):
             self._plan.users.give_back(uid)
         return {"exit": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}
 
