@@ -153,7 +153,7 @@ def submit(
     print(f"{out}, ready to upload:")
     for name, data in made.files.items():
         print(f"  {name:14} {len(data) / 1024:6.1f} kB")
-    for name in made.left_out:
+    for name in made.unchanged:
         print(f"  {name:14} left out: unchanged")
     print("\n".join(made.lines))
 

@@ -136,9 +136,9 @@ OPERATIONS = {
     "train": ["model"],
     "trace": ["shapes"],
     "spy": ["generation"],
-    "trial": ["block"],
-    "stand_in": ["block"],
-    "stand_in_children": ["block"],
+    "count_stub_calls": ["block"],
+    "use_stubs": ["block"],
+    "stub_parts": ["block"],
     "accepts": ["bonus"],
     "forget": ["mlp"],
     "load": ["mlp"],
@@ -146,7 +146,7 @@ OPERATIONS = {
 # Some are asked for only where something else is wrong.
 FIRST = {
     "spy": "GPT.generate = lambda self, idx, new: 1 / 0",
-    "stand_in_children": "Block.forward = lambda self, x: x",
+    "stub_parts": "Block.forward = lambda self, x: x",
 }
 
 

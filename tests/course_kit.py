@@ -132,9 +132,9 @@ class Course:
         """``regrade``; its exit status. ``graded`` then lists what was graded."""
         self.graded = []
         defaults: dict[str, Any] = {"rubric": ROWS, "note": "", "allow_lower": False, "every": False, "accept": False}
-        none = dict.fromkeys(("scheduler", "roster", "assignment", "seed"))
+        none = dict.fromkeys(("scheduler", "roster", "nbgrader_name", "seed"))
         with self.book() as book:
-            return commands.regrade(book, paths or [self.source], workers=1, **(none | defaults | options))
+            return commands.regrade(ASSIGNMENT, book, paths or [self.source], workers=1, **(none | defaults | options))
 
     @contextlib.contextmanager
     def book(self) -> Iterator[Gradebook]:

@@ -17,7 +17,7 @@ from autograder.assignment import ASSIGNMENT
 from autograder.assignment.oracle import server
 from autograder.grading import rubric, suite
 from autograder.sandbox.isolation.confine import Limits
-from autograder.sandbox.remote import worker
+from autograder.sandbox.remote import rpc, worker
 from autograder.sandbox.remote.client import Operation
 from autograder.submission.read import read_submission
 from tests.conftest import ROOT
@@ -28,7 +28,7 @@ FILES = ("gpt", "paper", "head")
 class Here:
     """In place of a process: the operations, called directly."""
 
-    alive, held, output, idle = True, (), b"", 0.0
+    alive, layers, output, idle = True, (), b"", 0.0
 
     def __init__(self, role: str) -> None:
         self._operations: Any = worker.Worker() if role == "student" else server.Operations()
@@ -41,7 +41,7 @@ class Here:
 
     def call(self, operations: list[Operation], *_: float) -> Any:
         with self._modules_of_its_own():
-            return numbers(worker.perform(self._operations, operations))
+            return numbers(rpc.perform(self._operations, operations))
 
     @contextlib.contextmanager
     def _modules_of_its_own(self) -> Iterator[None]:
@@ -72,7 +72,7 @@ class Nursery:
     def fork(self, role: str) -> Here:
         return Here(role)
 
-    def oracle(self) -> Here:
+    def oracle(self, *_: str) -> Here:
         return self._oracle
 
     def ready(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class Nursery:
 def numbers(value: Any) -> Any:
     """``value`` with tensors as arrays."""
     if isinstance(value, torch.Tensor):
-        return worker._as_array(value)
+        return rpc._as_array(value)
     if isinstance(value, dict):
         return {key: numbers(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.assignment import ASSIGNMENT
 from autograder.render import html
 from autograder.sandbox import NOTEBOOK
 from autograder.workbench import notebook_check
@@ -69,7 +70,7 @@ def test_that_cells_were_not_run_is_said_of_those_alone(ran: list[str]) -> None:
 
 
 def submission(ran: list[str]) -> dict[str, bytes]:
-    return notebook_check._submission(ran)
+    return notebook_check._submission(ran, ASSIGNMENT.contract)
 
 
 def test_cells_keep_their_numbers_and_what_does_not_count_changes_nothing(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -78,7 +79,7 @@ def place_of(name: str, root: Path) -> Paths:
 
 
 def test_each_platform_has_a_validator_and_all_that_a_platform_offers() -> None:
-    assert NAMES == ["gradescope", "junit", "prairielearn"]
+    assert NAMES == ("gradescope", "junit", "prairielearn")
     for name in NAMES:
         assert callable(validator(name).problems)
         offered = [n for n in vars(lms.Platform) if not n.startswith("_")] + list(lms.Platform.__annotations__)
@@ -191,7 +192,7 @@ def test_what_cannot_be_graded_is_told_to_the_student(
     place = place_of(name, tmp_path)
     for file, text in files.items():
         (place.submission / file).write_text(text)
-    assert run.run(name, tmp_path, None, None) == 0
+    assert run.run(ASSIGNMENT, name, tmp_path, None, None) == 0
     text = place.result.read_text("utf-8")
     assert validator(name).problems(text) == []
     assert said in text
@@ -230,7 +231,7 @@ def test_a_package_without_its_secret_gives_no_grade(
     place.secret.unlink()
     place.result.parent.mkdir(parents=True)
     place.result.write_text('{"score": 100}')  # what was there before is no result of this run
-    no_grade(name, place, run.run(name, tmp_path, None, None))
+    no_grade(name, place, run.run(ASSIGNMENT, name, tmp_path, None, None))
     printed = capfd.readouterr()
     assert "No grade" in printed.out
     assert "secret" in one_line(printed.err)
@@ -243,13 +244,13 @@ def test_a_grader_that_takes_too_long_or_dies_gives_no_grade(
     place = place_of(name, tmp_path)
     (place.submission / "gpt.py").write_text("class GPT: pass\n")
     monkeypatch.setattr(run, "DEADLINE", 0.05)
-    no_grade(name, place, run.run(name, tmp_path, None, None))
+    no_grade(name, place, run.run(ASSIGNMENT, name, tmp_path, None, None))
     assert "did not finish within 0.05 s" in capfd.readouterr().out
     monkeypatch.setattr(run, "DEADLINE", 60)
-    monkeypatch.setattr(run.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     (tmp_path / "python").write_text("#!/bin/sh\nkill -9 $$\n")
     (tmp_path / "python").chmod(0o755)
-    no_grade(name, place, run.run(name, tmp_path, None, None))
+    no_grade(name, place, run.run(ASSIGNMENT, name, tmp_path, None, None))
     assert "killed by signal 9" in capfd.readouterr().out
 
 
@@ -262,8 +263,8 @@ def test_an_error_at_one_check_is_no_grade_for_all(name: str, tmp_path: Path, mo
     fake = tmp_path / "python"
     fake.write_text(f'#!/bin/sh\nwhile [ "$1" != --json ]; do shift; done\ncp {tmp_path}/report.json "$2"\nexit 3\n')
     fake.chmod(0o755)
-    monkeypatch.setattr(run.sys, "executable", str(fake))
-    no_grade(name, place, run.run(name, tmp_path, None, None))
+    monkeypatch.setattr(sys, "executable", str(fake))
+    no_grade(name, place, run.run(ASSIGNMENT, name, tmp_path, None, None))
 
 
 def test_the_secret_can_be_read_by_its_owner_alone_and_is_told_to_the_grading(
@@ -273,10 +274,10 @@ def test_the_secret_can_be_read_by_its_owner_alone_and_is_told_to_the_grading(
     assert place.secret
     place.secret.chmod(0o644)
     (place.submission / "gpt.py").write_text("class GPT: pass\n")
-    monkeypatch.setattr(run.sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     (tmp_path / "python").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/arguments\n')
     (tmp_path / "python").chmod(0o755)
-    run.run("gradescope", tmp_path, None, None)
+    run.run(ASSIGNMENT, "gradescope", tmp_path, None, None)
     assert stat.S_IMODE(place.secret.stat().st_mode) == 0o600
     arguments = (tmp_path / "arguments").read_text().splitlines()
     assert arguments[arguments.index("--secret-file") + 1] == str(place.secret)

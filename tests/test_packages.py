@@ -9,12 +9,15 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
 
 from autograder import cli, lms
+from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput
+from autograder.core.zips import Entry, zip_entries
 from autograder.grading import rubric, secret, suite
 from autograder.lms import package, run
 from autograder.sandbox.isolation import selftest
@@ -53,12 +56,12 @@ def test_the_gradescope_package_is_what_gradescope_takes_and_holds_no_solution(t
 def test_no_package_is_made_with_a_mistake_in_the_rubric(
     platform: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused() -> rubric.Rubric:
+    def refused(_: object) -> rubric.Rubric:
         raise rubric.RubricError("rubric.toml:7: total is 100, but the points sum to 101; change one")
 
     monkeypatch.setattr(rubric, "load", refused)
     with pytest.raises(BadInput, match="sum to 101"):
-        cli.package(platform, tmp_path / "made.zip", None, "image")
+        cli.package(SimpleNamespace(obj=ASSIGNMENT), platform, tmp_path / "made.zip", None, "image")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 
@@ -127,7 +130,7 @@ def test_scripts_keep_line_feeds_alone_wherever_a_package_is_made(
 
 def test_modes_are_kept_also_by_a_package_made_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
-    data = package.zipped({"run": package.Entry(b"x", 0o755)})
+    data = zip_entries({"run": Entry(b"x", 0o755)})
     monkeypatch.undo()
     (info,) = zipfile.ZipFile(io.BytesIO(data)).infolist()
     assert (info.create_system, info.external_attr >> 16) == (3, 0o100755)
@@ -136,7 +139,7 @@ def test_modes_are_kept_also_by_a_package_made_on_windows(monkeypatch: pytest.Mo
 def test_a_package_cannot_be_made_where_a_part_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package, "ROOT", tmp_path)
     with pytest.raises(package.PackError, match=r"setup\.sh.*full checkout"):
-        lms.get("gradescope").package(b"secret", "")  # type: ignore[attr-defined]
+        lms.get("gradescope").package(ASSIGNMENT, b"secret", "")  # type: ignore[attr-defined]
 
 
 # --- secrets of gradings that count -----------------------------------------------------------------------------------
@@ -177,4 +180,4 @@ def test_a_grading_that_counts_has_a_secret_that_cannot_be_guessed(drawn: Callab
 
 def test_every_platform_grades_officially() -> None:
     assert run.OFFICIAL == ("--official",)
-    assert lms.get("junit").place(Path("x")).secret is None  # so that `grade --official` draws one
+    assert lms.get("junit").paths(Path("x")).secret is None  # so that `grade --official` draws one

@@ -204,7 +204,7 @@ def test_of_notebook_and_files_the_one_that_was_edited_is_handed_in(work: Path, 
     (work / "step-05.ipynb").write_text(json.dumps(notebook), "utf-8")
     made = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", None)
     assert "step-05.ipynb" in made.files
-    assert {"gpt.py", "paper.py"} <= set(made.skipped)
+    assert {"gpt.py", "paper.py"} <= set(made.unchanged)
     assert read_submission(tmp_path / "out.zip", ASSIGNMENT).sha256 == read_submission(work, ASSIGNMENT).sha256
 
 

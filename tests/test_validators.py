@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from autograder import lms
-from autograder.lms import package
+from autograder.assignment import ASSIGNMENT
+from autograder.core.zips import Entry, zip_entries
 from tests.test_lms import REPORTS, place_of
 from tests.validators import gradescope, junit, prairielearn
 
@@ -22,7 +23,7 @@ ROOT = Path("/nowhere")
 
 
 def good(name: str) -> str:
-    return lms.get(name).graded(REPORTS["every status but error"], lms.get(name).place(ROOT))
+    return lms.get(name).render_report(REPORTS["every status but error"], lms.get(name).paths(ROOT))
 
 
 def put(*path: str | int, value: Any) -> Change:
@@ -118,7 +119,7 @@ JUNIT: dict[str, tuple[str, str]] = {
 def test_the_good_file_has_no_problem(name: str, tmp_path: Path) -> None:
     for report in REPORTS.values():
         module = {"gradescope": gradescope, "prairielearn": prairielearn, "junit": junit}[name]
-        assert module.problems(lms.get(name).graded(report, place_of(name, tmp_path))) == []
+        assert module.problems(lms.get(name).render_report(report, place_of(name, tmp_path))) == []
 
 
 @pytest.mark.parametrize("bad", GRADESCOPE)
@@ -149,7 +150,7 @@ def test_what_is_no_document(module: Any, text: str) -> None:
 
 
 def test_the_question_of_prairielearn() -> None:
-    entries = lms.get("prairielearn").package(b"s", "an/image")  # type: ignore[attr-defined]
+    entries = lms.get("prairielearn").package(ASSIGNMENT, b"s", "an/image")  # type: ignore[attr-defined]
     info = json.loads(next(entry.data for name, entry in entries.items() if name.endswith("info.json")))
     assert prairielearn.info_problems(json.dumps(info)) == []
     for change in (
@@ -166,19 +167,19 @@ def test_the_question_of_prairielearn() -> None:
 
 
 def test_the_zip_file_of_gradescope() -> None:
-    entries = lms.get("gradescope").package(b"secret\n", "")  # type: ignore[attr-defined]
-    assert gradescope.package_problems(package.zipped(entries)) == []
+    entries = lms.get("gradescope").package(ASSIGNMENT, b"secret\n", "")  # type: ignore[attr-defined]
+    assert gradescope.package_problems(zip_entries(entries)) == []
     script = entries["setup.sh"]
     for changed in (
         {name: entry for name, entry in entries.items() if name != "setup.sh"},
         {f"folder/{name}": entry for name, entry in entries.items()},
-        entries | {"setup.sh": package.Entry(script.data, 0o644)},
-        entries | {"setup.sh": package.Entry(script.data.replace(b"\n", b"\r\n"), 0o755)},
-        entries | {"run_autograder": package.Entry(b"python", 0o755)},
-        entries | {"../x": package.Entry(b"")},
-        entries | {"LICENSE": package.Entry(b"a\r\nb")},
+        entries | {"setup.sh": Entry(script.data, 0o644)},
+        entries | {"setup.sh": Entry(script.data.replace(b"\n", b"\r\n"), 0o755)},
+        entries | {"run_autograder": Entry(b"python", 0o755)},
+        entries | {"../x": Entry(b"")},
+        entries | {"LICENSE": Entry(b"a\r\nb")},
     ):
-        assert gradescope.package_problems(package.zipped(changed))
+        assert gradescope.package_problems(zip_entries(changed))
     empty = io.BytesIO()
     zipfile.ZipFile(empty, "w").close()
     assert gradescope.package_problems(empty.getvalue())

@@ -52,7 +52,7 @@ WITHOUT = (
     *("legacypath", "tmpdir", "monkeypatch", "recwarn", "setuponly", "setupplan", "skipping", "subtests"),
 )
 OPTIONS = ("-c", os.devnull, "--disable-plugin-autoload", *(f"-pno:{name}" for name in WITHOUT))
-CHARGES = "charges: the check adds the mistakes it names to `charged`; other checks don't deduct for them again"
+DEDUCTS = "deducts: the check adds the mistakes it names to `deducted`; other checks don't deduct for them again"
 NEEDS = "needs(*names): definitions that the check is about (the first) and depends on (the others)"
 
 # Exceptions that an odd reply, accepted by every parser, can still cause in a check that computes with it.
@@ -116,7 +116,7 @@ class Suite:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Register the marks of checks, and format no tracebacks: nobody sees them, and each costs 50 ms."""
         config.addinivalue_line("markers", NEEDS)
-        config.addinivalue_line("markers", CHARGES)
+        config.addinivalue_line("markers", DEDUCTS)
         vars(config.option).setdefault("tbstyle", "no")
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
@@ -139,8 +139,8 @@ class Suite:
         items.sort(key=lambda item: order[identity(item)])
         kept = [item for item in items if self._asked(item)]
         # A class's own check deducts first, so that others can see what was already deducted.
-        asking = [order[identity(item)] for item in kept if "charged" in getattr(item, "fixturenames", ())]
-        before = [item for item in items[: max(asking, default=0)] if item.get_closest_marker("charges")]
+        asking = [order[identity(item)] for item in kept if "deducted" in getattr(item, "fixturenames", ())]
+        before = [item for item in items[: max(asking, default=0)] if item.get_closest_marker("deducts")]
         left = [item for item in items if item not in kept and item not in before]
         if left:
             config.hook.pytest_deselected(items=left)

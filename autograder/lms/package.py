@@ -31,7 +31,7 @@ def text(name: str, mode: int = 0o644) -> Entry:
 
 def grader(assignment: Assignment) -> dict[str, Entry]:
     """Return the grader, the assignment and the installer, without the tests and the reference solution."""
-    folders = (PACKAGE,) if assignment.module == DEFAULT else (PACKAGE, assignment.folder)
+    folders = [ROOT / PACKAGE.name, *([] if assignment.module == DEFAULT else [assignment.folder])]
     names = sorted(str(path.relative_to(ROOT)) for folder in folders for kind in GRADER for path in folder.rglob(kind))
     return {name: text(name) for name in ("LICENSE", *(f"requirements/{name}" for name in INSTALL), *names)}
 

@@ -28,7 +28,7 @@ class Line:
     """A check to display: the reason for a manual score, and the check that shows the same cause."""
 
     check: Verdict
-    overrides: str = ""
+    override: str = ""
     same_as: str = ""
 
 
@@ -48,7 +48,7 @@ class Section:
         return sum(line.check.max_score for line in self.lines)
 
 
-def sections(report: Report, by_hand: Mapping[str, str]) -> list[Section]:
+def sections(report: Report, overrides: Mapping[str, str]) -> list[Section]:
     """Return the criteria that ran, giving each cause once."""
     found, told = [], dict[str, str]()
     for criterion in report.criteria:
@@ -56,20 +56,20 @@ def sections(report: Report, by_hand: Mapping[str, str]) -> list[Section]:
         for check in report.of(criterion.id):
             if check.status != "skipped":
                 first = check.title if check.status == "passed" else told.setdefault(check.message, check.title)
-                lines.append(Line(check, by_hand.get(check.id, ""), "" if first == check.title else first))
+                lines.append(Line(check, overrides.get(check.id, ""), "" if first == check.title else first))
         if lines:
             found.append(Section(criterion, tuple(lines)))
     return found
 
 
 def render(
-    report: Report, name: str = "", by_hand: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
+    report: Report, name: str = "", overrides: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
 ) -> str:
     """Return the page. ``overrides`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
     return environment().get_template("report.html").render(
         report=report,
         name=name or report.submission.id,
-        sections=sections(report, by_hand or {}),
+        sections=sections(report, overrides or {}),
         also=also or {},
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
 
 
 def render(
-    report: Report, name: str = "", by_hand: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
+    report: Report, name: str = "", overrides: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
 ) -> str:
     """Return the text. ``overrides`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
     score = f"{report.score:g} of {report.max_score:g} points" if report.gradable else "not graded"
@@ -21,14 +21,14 @@ def render(
     if not report.gradable:
         lines += ["The grader itself failed in a check, so there is no grade. Please report it.", ""]
     lines += [f"> {escaped(remark)}\n" for remark in report.remarks]
-    for section in sections(report, by_hand or {}):
+    for section in sections(report, overrides or {}):
         lines += [f"## {escaped(section.facts.title)}: {section.score:g} of {section.most:g}", ""]
         for line in section.lines:
             check = line.check
             said = f"- **{escaped(check.title)}**: {STATUS[check.status]}, {check.score:g} of {check.max_score:g}"
             lines.append(said)
-            if line.overrides:
-                lines.append(f"  Set manually: {escaped(line.overrides)}")
+            if line.override:
+                lines.append(f"  Set manually: {escaped(line.override)}")
             if line.same_as:
                 lines.append(f"  Same cause as “{escaped(line.same_as)}”.")
             elif check.message:

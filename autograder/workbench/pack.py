@@ -23,7 +23,7 @@ class Package:
     """The files in the zip file, and notes for the student to read before uploading it."""
 
     files: dict[str, bytes]
-    left_out: tuple[str, ...]
+    unchanged: tuple[str, ...]
     lines: tuple[str, ...]
 
 

@@ -120,8 +120,8 @@ def test_every_version_closes_files_and_leaves_the_scratch_folder(tmp_path: Path
 def test_the_package_is_hidden_where_it_is_installed_among_libraries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editable: bool
 ) -> None:
-    for name in ("autograder/assignment/oracle.py", "reference/gpt.py", "torch/nn.py", "single.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in ("autograder/oracle.py", "reference/gpt.py", "torch/nn.py", "single.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x = 1")
     (tmp_path / "link").symlink_to(tmp_path / "autograder")
     (tmp_path / "self").symlink_to(tmp_path)
@@ -135,9 +135,9 @@ def test_the_package_is_hidden_where_it_is_installed_among_libraries(
         syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         policy.apply("/nowhere")
         names = (
-            "autograder/assignment/oracle.py",
+            "autograder/oracle.py",
             "link/oracle.py",
-            "self/autograder/assignment/oracle.py",
+            "self/autograder/oracle.py",
             "torch/nn.py",
             "single.py",
         )
@@ -145,9 +145,7 @@ def test_the_package_is_hidden_where_it_is_installed_among_libraries(
 
     hidden = "EACCES" if editable else "done"
     assert in_child(inside) == {
-        **dict.fromkeys(
-            ("autograder/assignment/oracle.py", "link/oracle.py", "self/autograder/assignment/oracle.py"), "EACCES"
-        ),
+        **dict.fromkeys(("autograder/oracle.py", "link/oracle.py", "self/autograder/oracle.py"), "EACCES"),
         "torch/nn.py": hidden,
         "single.py": hidden,
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.assignment import ASSIGNMENT
 from autograder.sandbox.isolation import confine
 from tests.confine.kit import Hand, Weaker, attempt, process_of, run, status
 
@@ -43,7 +44,7 @@ def test_other_processes_cannot_look_into_a_worker_the_oracle_or_the_zygote(hand
     student = hand_in(without=("landlock", "seccomp", "uid"))
     assert run(student, "prctl", 3) == 0  # PR_GET_DUMPABLE
     zygote = weaker("landlock", "seccomp", "uid")
-    oracle = zygote.fork("oracle")
+    oracle = zygote.oracle(ASSIGNMENT.oracle, str(ASSIGNMENT.root))
     try:
         for pid in (zygote.pid, oracle.pid):
             code = f"os.open('/proc/{pid}/mem', os.O_RDONLY)"

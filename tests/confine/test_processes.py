@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.assignment import ASSIGNMENT
 from autograder.sandbox.isolation import users
 from tests.confine.kit import IS_ROOT, TRY, Hand, Weaker, attempt, ended, needs_root, needs_seccomp, numbers, run
 from tests.conftest import ROOT
@@ -98,9 +99,9 @@ sys.path.insert(0, ROOT)
 from autograder.assignment import ASSIGNMENT
 from autograder.core.assignment import Contract
 from autograder.sandbox.remote.client import Zygote
-from autograder.sandbox.remote.student_code import Student
+from autograder.sandbox.remote.student_code import StudentCode
 with Zygote(without=WITHOUT) as zygote:
-    student = Student(zygote, {"gpt.py": SOURCE}, Contract(main="gpt"))
+    student = StudentCode(zygote, {"gpt.py": SOURCE}, Contract(main="gpt"))
     oracle = zygote.oracle(ASSIGNMENT.oracle, str(ASSIGNMENT.root))
     started = student.function(FUNCTION)
     print(zygote.folder, zygote.pid, oracle.pid, student._process.pid, started, flush=True)
@@ -131,7 +132,7 @@ def test_a_grader_that_is_killed_leaves_no_process_and_no_folder(without: tuple[
 @needs_seccomp
 def test_the_oracle_is_out_of_reach(hand_in: Hand, weaker: Weaker) -> None:
     student = hand_in()
-    oracle = weaker().fork("oracle")
+    oracle = weaker().oracle(ASSIGNMENT.oracle, str(ASSIGNMENT.root))
     try:
         assert attempt(student, f"os.kill({oracle.pid}, 0)") == "EPERM"
         for part in ("mem", "environ", "fd", "fd/3", "root/etc/passwd", "cwd"):

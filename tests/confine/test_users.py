@@ -82,6 +82,6 @@ def test_a_user_that_cannot_read_the_libraries_is_not_used(tmp_path: Path, monke
     monkeypatch.setattr(sys, "path", [str(folder)])
     for path in (tmp_path, *tmp_path.parents[:-2]):
         path.chmod(0o711)
-    assert confine.plan(str(ROOT)).uids is None
+    assert confine.plan(str(ROOT)).users is None
     folder.chmod(0o755)
-    assert confine.plan(str(ROOT)).uids is not None
+    assert confine.plan(str(ROOT)).users is not None

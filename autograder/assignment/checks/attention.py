@@ -60,7 +60,7 @@ def test_shape(student: StudentCode, shapes: list[tuple[int, int]], rng: np.rand
             raise
 
 
-@pytest.mark.charges
+@pytest.mark.deducts
 def test_formula(
     attention_comparison: comparison.Comparison,
     deducted: set[str],
@@ -77,7 +77,7 @@ def test_formula(
     comparison.raise_verdict(attention_comparison, "MultiHeadAttention", notes, SEPARATE)
 
 
-@pytest.mark.charges
+@pytest.mark.deducts
 def test_heads(
     student: StudentCode,
     oracle: Oracle,

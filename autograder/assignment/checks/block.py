@@ -19,7 +19,7 @@ TRIAL = np.ones((1, 2, D), np.float32)
 QUIET = 1e-3  # size of nearly zero sublayers: exact zeros would give the check away
 
 
-@pytest.mark.charges
+@pytest.mark.deducts
 def test_composition(
     student: StudentCode,
     oracle: Oracle,

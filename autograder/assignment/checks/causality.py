@@ -20,7 +20,7 @@ from autograder.sandbox.remote.errors import Raised, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.student_code import StudentCode
 
-pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
+pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_on_weights")]
 
 TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
 ROUNDED = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order

@@ -29,7 +29,7 @@ from autograder.sandbox.remote.errors import NotDefined, Raised, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.student_code import StudentCode
 
-pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
+pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_on_weights")]
 
 UNLIKELY = math.log(1e9)
 PAST = 6  # new tokens after a prompt of T_max - 1

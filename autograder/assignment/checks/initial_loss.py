@@ -27,7 +27,7 @@ from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.replies import Parameter
 from autograder.sandbox.remote.student_code import StudentCode
 
-pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("follows")]
+pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_on_weights")]
 
 BELOW, ABOVE = 0.024, 0.276  # the window around ln V: 4.15 to 4.45 for V=65
 BATCH = 1  # rows of T_max tokens: with the mean over all targets, the loss is known to 0.006

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.needs("MLP")
 D = 24
 
 
-@pytest.mark.charges
+@pytest.mark.deducts
 def test_formula(
     student: StudentCode,
     oracle: Oracle,

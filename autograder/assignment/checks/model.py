@@ -59,7 +59,7 @@ def probe(sizes: Sizes, module_rng: np.random.Generator) -> np.ndarray:
     return np.asarray(module_rng.standard_normal((d, d)) / np.sqrt(d))
 
 
-@pytest.mark.charges
+@pytest.mark.deducts
 def test_composition(
     student: StudentCode,
     oracle: Oracle,

@@ -132,7 +132,7 @@ class Oracle:
             answer = blocks.ask("identify", arguments) if blocks else self.ask("identify", arguments)
         except TooLarge:
             return Findings(())
-        matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"], m["how"]) for m in answer["matches"])
+        matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"], m["steps"]) for m in answer["matches"])
         return Findings(matches, *(answer["nearest"] or ()))
 
     def outputs(
@@ -154,7 +154,7 @@ class Oracle:
             "inputs": list(inputs),
             "sizes": dict(sizes),
             "probes": dict(probes),
-            "match": {"reading": match.reading, "count": match.count, "how": dict(match.steps)},
+            "match": {"reading": match.reading, "count": match.count, "steps": dict(match.steps)},
         }
         try:
             answer: list[np.ndarray] | None = self.ask("outputs", arguments)

@@ -49,7 +49,7 @@ class Operations:
         """Keep a student's whole model under ``number``."""
         self.models[number] = Model(
             weights=_oracle_weights(layout, weights),
-            ways={component: part["how"] for component, part in layout["parts"].items()},
+            ways={component: part["steps"] for component, part in layout["parts"].items()},
             count=len(layout["blocks"]),
         )
 
@@ -125,7 +125,7 @@ class Operations:
             found, nearest = diagnose.explain(component, question)
         return {
             "matches": [
-                {"mistakes": list(f.mistakes), "reading": f.reading, "count": f.count, "how": dict(f.steps)}
+                {"mistakes": list(f.mistakes), "reading": f.reading, "count": f.count, "steps": dict(f.steps)}
                 for f in found
             ],
             "nearest": [nearest.gap, nearest.position, nearest.alone] if nearest else None,
@@ -152,7 +152,7 @@ class Operations:
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
             tolerance=0.0,
         )
-        found = diagnose.Explanation((), match["reading"], match["count"], match["how"])
+        found = diagnose.Explanation((), match["reading"], match["count"], match["steps"])
         try:
             with torch.no_grad():
                 function = diagnose.function_of(component, question, found)
@@ -235,5 +235,5 @@ def _tensors(weights: Mapping[str, np.ndarray], prefix: str = "") -> dict[str, T
 def main(channel: int) -> None:
     """Serve questions on ``channel``, unconfined since no student code runs here, and closed to student processes."""
     confine.close_all_but(channel)
-    wire.write(channel, wire.encode({"held": []}))
+    wire.write(channel, wire.encode({"layers": []}))
     rpc.serve(channel, Operations())

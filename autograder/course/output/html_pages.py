@@ -37,7 +37,7 @@ class Row:
     graded: bool
     overrides: bool
     lost_points: tuple[str, ...]
-    lost_on_top: tuple[str, ...]
+    lost_bonus: tuple[str, ...]
     mistakes: tuple[str, ...]
     also: tuple[str, ...]
 
@@ -77,15 +77,15 @@ def _report(book: Gradebook, standing: StudentResult, anonymous: bool) -> str:
     found = book.row("SELECT document, graded FROM report WHERE id = ?", entry["report"])
     assert found is not None
     name = standing.shown(anonymous)
-    by_hand = {what: one.reason for what, one in standing.overrides.items()}
+    reasons = {what: one.reason for what, one in standing.overrides.items()}
     also = {}
     if (written := standing.written) is not None:
         also["Written answers"] = f"{written:g} points, beside the score"
-    if "total" in by_hand:
-        also["Score set manually"] = by_hand["total"]
+    if "total" in reasons:
+        also["Score set manually"] = reasons["total"]
     made_of = hashlib.sha256(
         json.dumps(
-            [name, found["document"], found["graded"], by_hand, also, standing.score, _templates()], default=str
+            [name, found["document"], found["graded"], reasons, also, standing.score, _templates()], default=str
         ).encode()
     ).hexdigest()
     target = book.folder / "reports" / student["alias"]
@@ -95,7 +95,7 @@ def _report(book: Gradebook, standing: StudentResult, anonymous: bool) -> str:
     trouble = ""
     try:
         report = apply_overrides(book.document(found["document"]), standing)
-        page, text = (render(report, name, by_hand, also).encode() for render in (html.render, markdown.render))
+        page, text = (render(report, name, reasons, also).encode() for render in (html.render, markdown.render))
         book.db.execute("INSERT OR REPLACE INTO page VALUES (?, ?)", (student["id"], made_of))
     except Exception as error:  # one bad report must not stop the others
         trouble = f"the report could not be rendered ({type(error).__name__})"
@@ -136,7 +136,7 @@ def _row(book: Gradebook, standing: StudentResult, anonymous: bool, link: str, t
         graded=bool(standing.verdicts),
         overrides=bool(standing.overrides),
         lost_points=tuple(sys.intern(v.id) for v in standing.verdicts if v.id in lost),
-        lost_on_top=tuple(sys.intern(v.id) for v in standing.verdicts if v.status != "passed" and v.id not in lost),
+        lost_bonus=tuple(sys.intern(v.id) for v in standing.verdicts if v.status != "passed" and v.id not in lost),
         mistakes=tuple(dict.fromkeys(sys.intern(one.mistake) for v in standing.verdicts for one in v.diagnosis)),
         also=tuple(also),
     )

@@ -91,14 +91,14 @@ def plan(root: str, without: Collection[str] = ()) -> Plan:
 
 def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | None) -> list[str]:
     """Apply every layer to this process permanently, in this order; return the names of those in force."""
-    held: list[str] = []
+    layers: list[str] = []
 
     def apply(name: str, layer: Callable[[], None]) -> bool:
         try:
             layer()
         except (OSError, ValueError):
             return False
-        held.append(name)
+        layers.append(name)
         return True
 
     close_all_but(channel)
@@ -132,8 +132,8 @@ def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | N
     closed = files is not None and apply(f"landlock-{files.abi}", partial(files.apply, scratch))
     calls = plan.calls if closed else plan.calls_without_files
     if calls is not None and apply("seccomp", calls.apply) and not closed:
-        held.append("no_open")
-    return held
+        layers.append("no_open")
+    return layers
 
 
 def close_all_but(channel: int) -> None:

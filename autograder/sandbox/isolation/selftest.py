@@ -57,11 +57,11 @@ def find_escapes(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...
         for leak, name, argument in _attempts(zygote, folders, listener.getsockname()[1], stack):
             if leak not in found and _succeeds(student, name, argument):
                 found.append(leak)
-        held = student.layers
+        layers = student.layers
     # The same layers deny everything that the probe does not attempt.
-    if "seccomp" not in held:
+    if "seccomp" not in layers:
         found.append("make system calls that seccomp would deny")
-    if not any(layer in ("uid", "no_open") or layer.startswith("landlock") for layer in held):
+    if not any(layer in ("uid", "no_open") or layer.startswith("landlock") for layer in layers):
         found.append("reach files that Landlock or another user would close")
     return tuple(found)
 

@@ -209,7 +209,7 @@ class Process:
         self._selector.register(channel, selectors.EVENT_READ, "channel")
         self._watched = selectors.EVENT_READ
         try:
-            self.layers = tuple(self._exchange(b"", GRACE * 2, ANSWER)["held"])
+            self.layers = tuple(self._exchange(b"", GRACE * 2, ANSWER)["layers"])
         except ProcessDied as error:
             raise SandboxError(f"a {folder.name.split('-')[0]} process did not start: {error}") from None
 

@@ -74,7 +74,9 @@ class ModuleProxy:
         kind = f"{self.name}.forward"
         self._same_process()
         given = {"number": self.number, "x": x}
-        return self._student.call(f"{kind}({format_argument(x)})", kind, "trial", given, replies.parse_counts)
+        return self._student.call(
+            f"{kind}({format_argument(x)})", kind, "count_stub_calls", given, replies.parse_counts
+        )
 
     def use_stub(self, name: str, matrix: np.ndarray, size: int, count: int) -> bool:
         """Make the ``count`` parts inside with ``size`` weights compute x @ matrix, if so many exist.
@@ -83,7 +85,7 @@ class ModuleProxy:
         """
         self._same_process()
         given = {"number": self.number, "name": name, "matrix": matrix, "size": size, "count": count}
-        found = self._student.call(self.name, "stand-in", "stand_in_children", given, list)
+        found = self._student.call(self.name, "stub", "stub_parts", given, list)
         paths = tuple(f"{path}." for path in found)
         self.parameters = tuple(p.with_owner(name) if p.name.startswith(paths) else p for p in self.parameters)
         return bool(paths)

@@ -171,7 +171,7 @@ class StudentCode:
         self._load(self.contract.main)
         self._changed = True
         given = {"module": self.contract.main, "names": dict(probes), "replace": list(replace)}
-        self.queue("stand_in", given)
+        self.queue("use_stubs", given)
 
     def function(self, name: str, *arguments: Any, seed: int = 0, models: bool = True) -> Any:
         """Call a function of the submission and return its value; a ``ModuleProxy`` argument stands for the object itself.

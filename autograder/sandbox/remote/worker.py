@@ -41,11 +41,11 @@ def main(channel: int, request: dict[str, Any], plan: confine.Plan, uid: int | N
     os.environ.update(dict.fromkeys(CACHES, request["scratch"]))
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
-    held = confine.confine(confine.Limits(**request["limits"]), plan, channel, request["scratch"], uid)
-    if "no_open" in held:
+    layers = confine.confine(confine.Limits(**request["limits"]), plan, channel, request["scratch"], uid)
+    if "no_open" in layers:
         importlib.invalidate_caches()  # else imports find files that cannot be opened, and fail oddly
     _forget_grader()
-    wire.write(channel, wire.encode({"held": held}))
+    wire.write(channel, wire.encode({"layers": layers}))
     serve(channel, Worker())
 
 
