@@ -1,10 +1,10 @@
-"""Grade a GPT assembled in PyTorch: the student's code runs confined, the verdicts are made elsewhere."""
+"""Grade assignments in PyTorch: student code runs in a sandbox, and verdicts are made outside of it."""
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """``check`` for notebooks (live.py), loaded when it is asked for: nothing else of the package needs it.
+    """Return ``check`` for notebooks, imported when it is asked for.
 
     Nothing is imported before that: a submission's folder may still be on the path (__main__.py).
     """

@@ -98,11 +98,11 @@ def grade(
         with Console(stderr=True).status("Loading torch ...") as status:
             zygote.ready()
             status.update("Checking ...")
-            accepted: tuple[str, ...] = ()
+            accepted_risks: tuple[str, ...] = ()
             if official:
                 from autograder.sandbox.isolation import selftest
 
-                accepted = selftest.check(zygote, [] if json is None else [json.absolute().parent], accept)
+                accepted_risks = selftest.check(zygote, [] if json is None else [json.absolute().parent], accept)
             report = suite.grade(
                 ctx.obj,
                 handed_in,
@@ -112,7 +112,7 @@ def grade(
                 only=only,
                 on_verdict=lambda v: status.update(f"Checked: {v.title}"),
                 mode="official" if official else "local",
-                accepted=accepted,
+                accepted_risks=accepted_risks,
             )
     if json is not None:
         write_whole(json, report.to_json())

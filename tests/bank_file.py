@@ -5,11 +5,11 @@
     # facts = "M36"
     # extends = "reference"          the submission is reference/gpt.py followed by this text: later definitions win
     # names = ["mlp_width"]          the mistakes that must be named in the classes' own criteria, and no others
-    # also = ["sizes_fixed"]         those that must be named in other criteria only
+    # also = ["sizes_hard_coded"]         those that must be named in other criteria only
     # unnamed = "why"                in a file of mistakes/ for which nothing is named
     # [loses]                        every check outside the bonus that does not pass, and its status
     # "parameters.total" = "failed"
-    # [bonus]                        bonus checks that do not pass; in a file that extends nothing, those not "missing"
+    # [bonus]                        bonus checks that do not pass; in a file that extends nothing, those not "not_implemented"
     # ///
 
 A line ``#: file head.py`` starts the text of another file; what stands before the first one is gpt.py. Without a
@@ -82,7 +82,7 @@ def load(path: Path) -> BankFile:
     if facts.get("extends_paper"):
         files["paper.py"] = REFERENCE["paper.py"] + b"\n\n" + files["paper.py"]
     like = load(BANK / f"{facts['like']}.py") if facts.get("like", "reference") != "reference" else None
-    bonus = dict.fromkeys(BONUS, "passed" if base else "missing")
+    bonus = dict.fromkeys(BONUS, "passed" if base else "not_implemented")
     loses = (like.loses if like else {}) | facts.get("loses", {})
     return BankFile(
         path=path,

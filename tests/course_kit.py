@@ -44,7 +44,7 @@ def report(sha256: str, text: str, key: ReportKey, rows: Rubric = ROWS, **eviden
             score=SHARE.get(status, 0) * row.points,
             max_score=row.points,
             message=f"{row.id} is {status}, `see <b>line 3</b>`" if status != "passed" else "",
-            diagnosis=tuple(Diagnosis(mistake=m, sentence=f"You did {m}.") for m in named if row.id in asked),
+            diagnosis=tuple(Diagnosis(mistake=m, message=f"You did {m}.") for m in named if row.id in asked),
             evidence=evidence.get(row.id, {}),
         )
         for row in rows.checks
@@ -52,9 +52,9 @@ def report(sha256: str, text: str, key: ReportKey, rows: Rubric = ROWS, **eviden
     score, max_score, bonus = reports.totals(checks, {c.id for c in rows.criteria if c.bonus}, rows.total)
     return Report(
         assignment="x",
-        submission=reports.SubmissionFacts(id=sha256[:12], sha256=sha256, form="zip", files=("gpt.py",)),
+        submission=reports.SubmissionFacts(id=sha256[:12], sha256=sha256, format="zip", files=("gpt.py",)),
         provenance=reports.Provenance(
-            grader=key.grader, rubric=key.rubric, seed_id=key.seed, torch="2", python="3", platform="x", confinement=()
+            grader=key.grader, rubric=key.rubric, seed_id=key.seed, torch="2", python="3", platform="x", sandbox=()
         ),
         score=score,
         max_score=max_score,
@@ -64,7 +64,7 @@ def report(sha256: str, text: str, key: ReportKey, rows: Rubric = ROWS, **eviden
             reports.CriterionFacts(id=c.id, title=c.title, task=c.task, bonus=c.bonus) for c in rows.criteria
         ),
         checks=checks,
-        unwritten=(),
+        not_implemented=(),
         output="printed <i>this</i>",
         timing=reports.Timing(wall=1, cpu=1, checks={}),
     )

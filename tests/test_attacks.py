@@ -245,7 +245,7 @@ def test_no_text_harms_the_grader(text: str, alone: bool, arena: Arena, tmp_path
     wrong = [f"{check.id}: {check.message}" for check in report.checks if check.status == "error"]
     assert not [*wrong, *harmful(report), *around(arena, before)]
     assert report.gradable
-    assert len(report.remarks) <= 6
+    assert len(report.warnings) <= 6
 
 
 def test_thousands_of_statements_that_raise_cost_a_right_model_nothing(arena: Arena, tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_thousands_of_statements_that_raise_cost_a_right_model_nothing(arena: Ar
     (tmp_path / "gpt.py").write_bytes(model + b"\n1 / 0" * 5_000)
     report = arena.grade(tmp_path, "mlp")
     assert report.score == report.max_score
-    assert "more statements" in report.remarks[-1]
+    assert "more statements" in report.warnings[-1]
 
 
 def test_after_all_attacks_a_right_submission_gets_full_marks(arena: Arena) -> None:

@@ -100,7 +100,7 @@ def test_official_grading_says_so_in_a_report_that_is_the_same_twice(tmp_path: P
         documents.append(json.loads((tmp_path / name).read_text("utf-8")))
         del documents[-1]["timing"]
     assert json.dumps(documents[0]) == json.dumps(documents[1])
-    assert (documents[0]["provenance"]["mode"], documents[0]["provenance"]["accepted"]) == ("official", [])
+    assert (documents[0]["provenance"]["mode"], documents[0]["provenance"]["accepted_risks"]) == ("official", [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "secret", "two"]
 
 
@@ -118,7 +118,7 @@ def test_a_weaker_sandbox_can_be_accepted_and_the_report_says_so(tmp_path: Path)
     assert (status, said) == (0, "")
     provenance = json.loads(target.read_text("utf-8"))["provenance"]
     assert provenance["mode"] == "official"
-    assert "start processes" in provenance["accepted"]
+    assert "start processes" in provenance["accepted_risks"]
     assert "start processes" in " ".join(printed.split())
 
 
@@ -126,7 +126,7 @@ def test_local_grading_refuses_nothing(tmp_path: Path) -> None:
     target = tmp_path / "report.json"
     assert grade(target, code=WEAKER)[::2] == (0, "")
     provenance = json.loads(target.read_text("utf-8"))["provenance"]
-    assert (provenance["mode"], provenance["accepted"]) == ("local", [])
+    assert (provenance["mode"], provenance["accepted_risks"]) == ("local", [])
 
 
 def test_accepting_means_something_only_for_official_grading(tmp_path: Path) -> None:

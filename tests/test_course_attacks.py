@@ -27,7 +27,7 @@ from autograder.grading.report import Report
 from tests import course_kit
 from tests.course_kit import Course
 
-WRONG = "# lose causality.full_model lose causality.past lose model.loss\n"
+WRONG = "# lose causality.full_model lose causality.full_context lose model.loss\n"
 SUFFIX = "assignsubmission_file_"
 
 

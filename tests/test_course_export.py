@@ -13,7 +13,7 @@ from autograder.course.output.csv_sheet import Sheet, defuse
 from autograder.course.output.grade_export import FilledSheet, export
 from tests.course_kit import Course
 
-LOST = "# lose causality.full_model lose model.loss half mlp.alone lose bonus.qk_ov lose bonus.weight_tying"
+LOST = "# lose causality.full_model lose model.loss half mlp.position_wise lose bonus.qk_ov lose bonus.weight_tying"
 HOSTILE = ['=HYPERLINK("http://x","y")', "O'Neil, José", '"Zoë" 🎉', "+1 (Bob)", "-Dash", "@at", "Ayşe; Öztürk"]
 CANVAS = "\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,Other (11),HW 5 (12),Final Score\r\n"
 MOODLE = (

@@ -24,9 +24,9 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(course: Course) -> Path:
     """Five students: two with the same mistake, one who is hostile, one without a grade, one with full marks."""
-    lose = "lose causality.full_model lose causality.past lose model.loss name mask_strict"
+    lose = "lose causality.full_model lose causality.full_context lose model.loss name mask_excludes_self"
     course.hand_in(
-        ada=lose + "\n# ada", bob=lose + "\n# bob", eve="# eve", zoe="# half mlp.alone\n# lose shapes.course"
+        ada=lose + "\n# ada", bob=lose + "\n# bob", eve="# eve", zoe="# half mlp.position_wise\n# lose shapes.course"
     )
     (course.source / "mute").mkdir()
     (course.source / "mute" / "notes.txt").write_text("x")
@@ -63,7 +63,7 @@ def test_the_table_sorts_filters_and_opens_a_report(browser: Browser, page: Path
     browser.run("document.querySelector('[data-sort=score]').click()")
     assert column(browser)[-1] == "mute"
     assert browser.run("document.querySelector('th[aria-sort]').textContent").strip() == "score"
-    fill(browser, "lost", "causality.past")
+    fill(browser, "lost", "causality.full_context")
     assert sorted(column(browser)) == ["ada", "bob"]
     assert browser.run("document.querySelector('#count').textContent") == "2 of 5 rows"
     fill(browser, "lost", "")

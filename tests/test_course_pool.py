@@ -135,7 +135,7 @@ def test_a_task_on_a_cluster_grades_in_a_process_of_its_own(tmp_path: Path) -> N
     assert answer.sha256 == found.sha256
     report = Report.model_validate_json(answer.document)
     assert (report.score, report.submission.sha256) == (100.0, found.sha256)
-    assert (report.provenance.mode, report.provenance.accepted) == ("official", ())
+    assert (report.provenance.mode, report.provenance.accepted_risks) == ("official", ())
 
 
 def test_where_student_code_is_not_kept_in_a_course_is_graded_only_if_that_is_accepted(
@@ -149,7 +149,7 @@ def test_where_student_code_is_not_kept_in_a_course_is_graded_only_if_that_is_ac
     with zygote:
         folder = bank_file.load(bank_file.paths("broken")[0]).write(tmp_path)
         found = local_pool.grade_one(folder, "0" * 64, zygote, accepted, conditions)
-    assert Report.model_validate_json(found.document).provenance.accepted == ("open connections",)
+    assert Report.model_validate_json(found.document).provenance.accepted_risks == ("open connections",)
 
 
 def test_a_machine_too_busy_to_start_over_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def test_an_override_survives_a_regrade_of_changed_code(course: Course) -> None:
             "causality.nothing",
             1,
             "x",
-            r"not a check, .*; choose from causality.full_model, causality.past, [a-z_., ]+$",
+            r"not a check, .*; choose from causality.full_model, causality.full_context, [a-z_., ]+$",
         ),
         ("nothing", 1, "x", r"; choose from attention\.\*, mlp\.\*, "),
         ("causality.full_model", None, "x", "nothing to remove"),

@@ -17,15 +17,15 @@ from tests import course_kit
 from tests.test_cli import command
 
 KEY = ReportKey("1+a", "r", "s")
-TEXT = "lose attention.formula half mlp.alone lose bonus.qk_ov"
+TEXT = "lose attention.formula half mlp.position_wise lose bonus.qk_ov"
 EVIDENCE: dict[str, Any] = {
     "causality.full_model": {"influence": [[1.0, 0.5], [0.2, 0.9]]},
-    "attention.simplex": {"attention": [[1.0, 0.0], [0.4, 0.6]]},
+    "attention.rows_sum_to_one": {"attention": [[1.0, 0.0], [0.4, 0.6]]},
     "model.training": {"training": [4.3, 2.0, 1.1]},
     "parameters.total": {"parts": {"embeddings": 16512, "block_norms": 2048}, "counted": 18560, "expected": 18560},
     "initial_loss.window": {"losses": {"random targets": 4.3353}},
     "shapes.course": {"table": [["embeddings <b>", [2, 43, 128]]]},
-    "generation.contract": {"sample": "<script>alert(1)</script>\n\x07\u202e"},
+    "generation.output_shape": {"sample": "<script>alert(1)</script>\n\x07\u202e"},
 }
 
 
@@ -108,8 +108,8 @@ def test_a_reason_is_given_once_and_points_set_by_hand_say_why() -> None:
         }
     )
     for page in (
-        html.render(twice, overrides={"block.identity": "seen on paper"}),
-        markdown.render(twice, overrides={"block.identity": "seen on paper"}),
+        html.render(twice, overrides={"block.residual_path": "seen on paper"}),
+        markdown.render(twice, overrides={"block.residual_path": "seen on paper"}),
     ):
         assert page.count("the same") == 1 + page.count("For the same")
         assert "Same cause as" in page
@@ -137,7 +137,7 @@ def test_pictures_bear_any_figures(matrix: list[list[float | None]]) -> None:
 def test_evidence_that_is_not_finite_is_spelled_in_the_report_and_drawn_on_the_page() -> None:
     evidence = {
         "causality.full_model": {"influence": [[1.0, math.inf], [math.nan, 0.9]]},
-        "attention.simplex": {"attention": ((-math.inf, 0.0), (0.4, 0.6))},
+        "attention.rows_sum_to_one": {"attention": ((-math.inf, 0.0), (0.4, 0.6))},
         "model.training": {"training": [math.nan, 2.0, math.inf]},
         "initial_loss.window": {"losses": {"random targets": math.inf, "ln 65": 4.174}},
     }

@@ -59,8 +59,8 @@ REPORTS: dict[str, Report] = {
         *(verdict(n, s, HOSTILE) for n, s in enumerate(("passed", "failed", "crashed", "timeout"))),
         id=HOSTILE,
         output=HOSTILE * 3,
-        unwritten=test_terminal.definitions(2),
-    ).model_copy(update={"remarks": (HOSTILE,)}),
+        not_implemented=test_terminal.definitions(2),
+    ).model_copy(update={"warnings": (HOSTILE,)}),
     "hiding": HIDING,
     "half points": test_terminal.report(verdict(1, "partial")),
 }

@@ -36,11 +36,11 @@ SHAPES: dict[str, list[tuple[str, tuple[int, ...]]]] = {
     "model": [("tok", (V, D)), ("pos", (T_MAX, D)), ("norm.weight", (D,)), ("norm.bias", (D,)), ("head", (V, D))],
 }
 SHAPES["norm"] = SHAPES["block"]
-WAYS = [(row, way) for row in MISTAKES for way in row.ways if not row.accepted]
+WAYS = [(row, way) for row in MISTAKES for way in row.ways if not row.accepted_risks]
 DIFFERS = "For the same weights the output is off by up to 100 % of its maximum, from position 0 on."
 PAIRS = [
     (("scale_sqrt_d", "sqrt d"), ("projection_relu", "relu")),
-    (("value_is_key", "k"), ("mask_one_more", "one more")),
+    (("value_is_key", "k"), ("mask_off_by_one", "one more")),
     (("mlp_relu", "relu"), ("mlp_adds_input", "input")),
     (("block_parallel", "parallel"), ("norm_unbiased", "unbiased")),
     (("embedding_scaled", "times sqrt d"), ("final_norm_first", "first")),
@@ -128,7 +128,7 @@ def test_rows_have_names_and_words_of_their_own() -> None:
         assert row.sentence[-1] in ".?"
         assert not re.search(r"[.?] \(", row.told)
         assert bool(row.step) == bool(row.ways)
-        assert bool(row.look) != row.accepted
+        assert bool(row.look) != row.accepted_risks
         compared = row.component in (*SIZES, "any")
         whole = f"{DIFFERS} {row.told} Everything else is correct." if compared else row.told
         assert len(textwrap.wrap(whole, WIDTH)) <= (LINES if compared else LINES - 1), whole
@@ -136,7 +136,7 @@ def test_rows_have_names_and_words_of_their_own() -> None:
 
 
 def test_the_task_stands_before_the_last_sign() -> None:
-    rows = [row for row in MISTAKES if row.component == "attention" and not row.accepted]
+    rows = [row for row in MISTAKES if row.component == "attention" and not row.accepted_risks]
     for causes in (rows[:1], rows[1:3]):
         for either in (False, True):
             said = str(Failed("Seen.", "Go on.", causes, either))

@@ -73,7 +73,7 @@ def test_what_is_no_definition_is_left_out_and_said(grade: Grade, tmp_path: Path
     assert report.score == 100
     assert not report.output
     assert report.timing.cpu < 20
-    broken, left = report.remarks
+    broken, left = report.warnings
     assert broken.startswith("cell 6 is not valid Python: line 1")
     assert left.endswith("the first in cell 1, line 1: `!pip install -q torch \\`.")
     assert "13 other statements were not run" in left
@@ -94,7 +94,7 @@ def test_messages_name_the_cell_and_the_line_in_it(grade: Grade, tmp_path: Path)
     assert said["block.composition"].startswith("cell 4 is not valid Python: line 2: `def __init__(self, d, H,")
     assert said["attention.shape"].startswith("cell 6 could not be imported: line 1")
     assert said["paper.layer_norm"] == "the notebook does not define layer_norm_geometry."
-    places = {entry.name: (entry.file, entry.line) for entry in report.unwritten}
+    places = {entry.name: (entry.file, entry.line) for entry in report.not_implemented}
     assert places["GPT"] == ("cell 5", 3)
     assert places["shape_table"] == ("the notebook", 0)
 
@@ -172,7 +172,7 @@ def test_what_is_kept_of_a_notebook_depends_on_its_code_alone(tmp_path: Path) ->
     assert full.stat().st_size > MAX_FILE
     one, other = read_submission(plain, ASSIGNMENT), read_submission(full, ASSIGNMENT)
     assert one.files[NOTEBOOK] == other.files[NOTEBOOK]
-    assert (one.sha256, one.form, one.handed_in) == (other.sha256, "notebook", (NOTEBOOK,))
+    assert (one.sha256, one.format, one.handed_in) == (other.sha256, "notebook", (NOTEBOOK,))
     (tmp_path / NOTEBOOK).write_bytes(one.files[NOTEBOOK])
     assert read_submission(tmp_path / NOTEBOOK, ASSIGNMENT).sha256 == one.sha256
 

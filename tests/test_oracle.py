@@ -284,7 +284,7 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
         )["attention"]
 
     assert heads(4) == ["heads_shared"]
-    assert heads(13) == ["heads_small"]
+    assert heads(13) == ["heads_slice_input"]
 
 
 def test_causes_in_two_parts_are_found_apart() -> None:

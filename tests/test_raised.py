@@ -33,7 +33,7 @@ CASES = {
     "d / H in a layer": ("self.up = nn.Linear(20, 20 / 4)", "return x", X, "size_is_float", "// gives an int"),
     "d / H in a view": ("", "return x.view(2, 7, 4, 20 / 4)", X, "size_is_float", "`return x.view(2, 7, 4, 20 / 4)`"),
     "d / H in a range": ("", "return [x for _ in range(20 / 4)]", X, "size_is_float", "// gives an int"),
-    "a GPU": ("", 'return x.to("cuda")', X, "device_fixed", "asks for a GPU"),
+    "a GPU": ("", 'return x.to("cuda")', X, "device_hard_coded", "asks for a GPU"),
     "a thread": (
         "",
         "import threading; threading.Thread(target=print).start()",
@@ -42,8 +42,8 @@ CASES = {
         "sandbox",
     ),
     "a folder": ("", 'import os; os.makedirs("runs")', X, "sandbox_denies_files", "sandbox"),
-    "a typo": ("self.proj = nn.Linear(20, 20)", "return self.porj(x)", X, "attribute_unknown", "Did you mean proj?"),
-    "another typo": ("", "values = x\n        return value", X, "name_unknown", "Did you mean values?"),
+    "a typo": ("self.proj = nn.Linear(20, 20)", "return self.porj(x)", X, "undefined_attribute", "Did you mean proj?"),
+    "another typo": ("", "values = x\n        return value", X, "undefined_name", "Did you mean values?"),
     "a list that is called": (
         "self.blocks = [nn.Linear(20, 20)]",
         "return self.blocks(x)",
@@ -72,52 +72,58 @@ CASES = {
         "result_is_none",
         "a function that returns nothing",
     ),
-    "a view after a transpose": ("", "return x.mT.view(2, -1)", X, "view_of_scattered", "reshape copies"),
+    "a view after a transpose": ("", "return x.mT.view(2, -1)", X, "view_non_contiguous", "reshape copies"),
     "a layer not called": (
         "self.up = nn.Linear(20, 20)",
         "return F.gelu(self.up)",
         X,
-        "module_for_tensor",
+        "module_used_as_tensor",
         "call it on its input",
     ),
     "a layer added": (
         "self.up = nn.Linear(20, 20)",
         "return x + self.up",
         X,
-        "module_for_tensor",
+        "module_used_as_tensor",
         "call it on its input",
     ),
     "an activation not called": (
         "",
         "return F.softmax(nn.GELU(x), -1)",
         X,
-        "module_for_tensor",
+        "module_used_as_tensor",
         "call it on its input",
     ),
     "heads not called": (
         "self.heads = nn.ModuleList([nn.Linear(20, 20)])",
         "return torch.cat(self.heads, dim=-1)",
         X,
-        "module_for_tensor",
+        "module_used_as_tensor",
         "call it on its input",
     ),
     "two precisions": (
         "",
         "return F.scaled_dot_product_attention(x, x, x, attn_mask=torch.ones(7, 7).double())",
         X,
-        "types_mixed",
+        "dtype_mismatch",
         "different dtypes",
     ),
-    "a product of two precisions": ("", "return x @ x.mT.double()", X, "types_mixed", "different dtypes"),
-    "a token too large": ("self.tok = nn.Embedding(5, 3)", "return self.tok(x + 5)", IDX, "past_the_table", "last row"),
+    "a product of two precisions": ("", "return x @ x.mT.double()", X, "dtype_mismatch", "different dtypes"),
+    "a token too large": (
+        "self.tok = nn.Embedding(5, 3)",
+        "return self.tok(x + 5)",
+        IDX,
+        "index_out_of_range",
+        "last row",
+    ),
     "classes in the last axis": (
         "",
         "return F.cross_entropy(torch.ones(2, 7, 11), x)",
         IDX,
-        "loss_over_wrong_axis",
+        "loss_class_axis",
         "classes on dim=1",
     ),
-    "forward without end": ("", "return self(x)", X, "calls_itself", "infinite recursion"),
+    "forward without end": ("", "return self(x)", X, "infinite_recursion", "infinite recursion"),
 }
 
 
@@ -145,7 +151,7 @@ def test_the_usual_ones_are_told_with_their_cause(hand_in: Hand, case: str) -> N
 def test_an_attribute_that_a_class_of_ones_own_forgot_is_no_module_that_was_not_called(hand_in: Hand) -> None:
     for name in ("dim", "size", "T"):
         text = f"class MLP(nn.Module):\n    def forward(self, x):\n        return x * self.{name}\n\nPart = MLP\n"
-        assert exceptions.find_cause(failing(hand_in, text).remote, EXCEPTIONS) == named("attribute_unknown")
+        assert exceptions.find_cause(failing(hand_in, text).remote, EXCEPTIONS) == named("undefined_attribute")
 
 
 def test_a_missing_super_init_is_told(hand_in: Hand) -> None:
@@ -172,7 +178,7 @@ class Inner(nn.Module):
 """
     told = explain_error(failing(hand_in, text), ("Part",), EXCEPTIONS)
     assert told.status == "failed"
-    assert [name for name, _ in told.diagnosis] == ["method_unknown"]
+    assert [name for name, _ in told.diagnosis] == ["forward_missing"]
 
 
 def test_what_nobody_knows_is_told_as_it_came(hand_in: Hand) -> None:

@@ -130,7 +130,7 @@ def full(grade: Callable[..., Report]) -> Report:
 
 
 def without(report: Report, *lost: str) -> Report:
-    """``report``, with no points in some checks (``causality.past``) or criteria."""
+    """``report``, with no points in some checks (``causality.full_context``) or criteria."""
     checks = tuple(
         check.model_copy(update={"score": 0}) if {check.id, check.criterion} & {*lost} else check
         for check in report.checks
@@ -148,14 +148,14 @@ def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
 
     assert describe_change(load_last(folder, path), full) == ""
     plain = without(full, "bonus")
-    lower = without(plain, "mlp", "causality.past")
+    lower = without(plain, "mlp", "causality.full_context")
     assert line(lower, lower) == "Same score as in the last run, with the same code."
     assert line(lower, plain) == "+9 since the last run: mlp +7, causality +2."
     assert line(plain, lower) == "-9 since the last run: mlp -7, causality -2."
     assert line(without(plain, "mlp"), lower) == "-2 since the last run: causality."
     assert line(without(plain, "paper"), without(plain, "mlp")) == "-2 since the last run: mlp -7, paper +5."
     # Above 100 no point counts.
-    assert line(without(plain, "causality.past"), full) == (
+    assert line(without(plain, "causality.full_context"), full) == (
         "+2 since the last run (capped at 100): causality +2, bonus +6."
     )
     assert line(plain, full) == "+0 since the last run (capped at 100): bonus +6."
@@ -226,7 +226,7 @@ def test_code_that_changed_after_the_run_is_not_said_to_have_its_points(
     of_work = full.model_copy(
         update={
             "submission": full.submission.model_copy(update={"sha256": own.sha256}),
-            "remarks": ("gpt.py is not valid Python: line 49.",),
+            "warnings": ("gpt.py is not valid Python: line 49.",),
         }
     )
     save(tmp_path / "history", work, of_work)

@@ -56,7 +56,7 @@ def test_a_folder_gives_its_python_files_and_nothing_else(tmp_path: Path) -> Non
     (folder / "notes.txt").write_text("x")
     (folder / "data").mkdir()
     got = read_submission(folder, ASSIGNMENT)
-    assert (got.id, got.form) == ("ada", "folder")
+    assert (got.id, got.format) == ("ada", "folder")
     assert got.handed_in == ("gpt.py", "helper.py", "paper.py")
     assert got.files == {"gpt.py": CODE, "helper.py": b"y = 2", "paper.py": b"x = 1", "head.py": HEAD}
 
@@ -64,7 +64,7 @@ def test_a_folder_gives_its_python_files_and_nothing_else(tmp_path: Path) -> Non
 def test_a_file_of_any_name_is_taken_as_gpt_and_its_neighbours_are_not(tmp_path: Path) -> None:
     make(tmp_path, my_model=CODE, helper=b"x = 1")
     got = read_submission(tmp_path / "my_model.py", ASSIGNMENT)
-    assert (got.id, got.form, got.handed_in) == ("my_model", "file", ("gpt.py",))
+    assert (got.id, got.format, got.handed_in) == ("my_model", "file", ("gpt.py",))
     assert got.files == {"gpt.py": CODE, "head.py": HEAD}
 
 
@@ -85,7 +85,7 @@ def test_a_zip_file_gives_what_the_folder_in_it_would(tmp_path: Path, around: st
     litter = {"__MACOSX/._gpt.py": b"\0", "__MACOSX/gpt.py": b"\0", ".DS_Store": b"\0", "notes.txt": b"x"}
     path = pack(tmp_path / "ada.zip", {f"{around}{name}": data for name, data in files.items()} | litter)
     got = read_submission(path, ASSIGNMENT)
-    assert (got.id, got.form, got.handed_in) == ("ada", "zip", ("gpt.py", "helper.py"))
+    assert (got.id, got.format, got.handed_in) == ("ada", "zip", ("gpt.py", "helper.py"))
     assert got.sha256 == read_submission(make(tmp_path / "ada", gpt=CODE, helper=b"x = 1"), ASSIGNMENT).sha256
     assert sorted(tmp_path.iterdir()) == [tmp_path / "ada", path]
 

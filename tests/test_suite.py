@@ -79,20 +79,20 @@ def test_the_reference_gets_full_marks(reference: Report) -> None:
     assert not lost
     assert [check.id for check in reference.checks] == IDS
     assert (reference.score, reference.max_score, reference.gradable) == (ROWS.total, ROWS.total, True)
-    assert reference.unwritten == ()
+    assert reference.not_implemented == ()
     validate(reference)
 
 
 def test_the_stub_gets_no_point_and_no_blame(stub: Report) -> None:
     assert [check.id for check in stub.checks] == IDS
-    assert {check.status for check in stub.checks} <= {"missing", "blocked"}
+    assert {check.status for check in stub.checks} <= {"not_implemented", "blocked"}
     assert (stub.score, stub.max_score, stub.gradable) == (0, ROWS.total, True)
     validate(stub)
 
 
 def test_the_stubs_definitions_are_listed_with_the_line_to_replace(stub: Report) -> None:
-    assert stub.unwritten
-    for entry in stub.unwritten:
+    assert stub.not_implemented
+    for entry in stub.not_implemented:
         assert "NotImplementedError" in (ROOT / "student" / entry.file).read_text().splitlines()[entry.line - 1]
 
 
@@ -109,18 +109,18 @@ def test_a_statement_that_does_not_go_through_costs_no_definition_and_is_remarke
 ) -> None:
     report = grade(handed_in(tmp_path, gpt="1 / 0", paper="def ("), only=ROWS.criteria[0].id)
     assert report.score == report.max_score > 0
-    assert [remark.partition(".py")[0] for remark in report.remarks] == ["gpt", "paper"]
-    assert "ZeroDivisionError" in report.remarks[0]
-    assert reference.remarks == ()
+    assert [remark.partition(".py")[0] for remark in report.warnings] == ["gpt", "paper"]
+    assert "ZeroDivisionError" in report.warnings[0]
+    assert reference.warnings == ()
 
 
 def test_what_cannot_be_read_is_not_said_to_be_unwritten(grade: Grade, tmp_path: Path) -> None:
     report = grade(handed_in(tmp_path, gpt="class MLP(:\n    pass\n"), only=ROWS.criteria[0].id)
-    assert report.unwritten == ()
+    assert report.not_implemented == ()
     broken = "\n".join(["class MLP(nn.Module):", "    def __init__(self, d):", "        self.up = (", "", ""])
     folder = handed_in(tmp_path / "alone", gpt="")
     (folder / "gpt.py").write_text(f"from torch import nn\n\n\n{broken}")
-    names = {entry.name for entry in grade(folder, only=ROWS.criteria[0].id).unwritten}
+    names = {entry.name for entry in grade(folder, only=ROWS.criteria[0].id).not_implemented}
     assert "Block" in names
     assert "MLP" not in names
 
@@ -128,7 +128,7 @@ def test_what_cannot_be_read_is_not_said_to_be_unwritten(grade: Grade, tmp_path:
 def test_what_is_absent_with_its_whole_file_is_still_to_be_written(grade: Grade, tmp_path: Path) -> None:
     folder = handed_in(tmp_path)
     (folder / "paper.py").unlink()
-    assert {entry.file for entry in grade(folder, only=ROWS.criteria[0].id).unwritten} == {"paper.py"}
+    assert {entry.file for entry in grade(folder, only=ROWS.criteria[0].id).not_implemented} == {"paper.py"}
 
 
 # Put behind gpt.py and paper.py: whatever a check asks for returns VALUE, alone or inside of what was right.

@@ -35,14 +35,14 @@ def check(number: int, status: str, message: str = "", **more: Any) -> Verdict:
 
 
 def report(
-    *checks: Verdict, unwritten: tuple[NotImplementedEntry, ...] = (), output: str = "", id: str = "ada"
+    *checks: Verdict, not_implemented: tuple[NotImplementedEntry, ...] = (), output: str = "", id: str = "ada"
 ) -> Report:
     score, max_score, bonus = reports.totals(checks, set(), 2 * len(checks))
     return Report(
         assignment="x",
-        submission=reports.SubmissionFacts(id=id, sha256="0" * 64, form="folder", files=("gpt.py",)),
+        submission=reports.SubmissionFacts(id=id, sha256="0" * 64, format="folder", files=("gpt.py",)),
         provenance=reports.Provenance(
-            grader="0", rubric="0", seed_id="0", torch="0", python="3", platform="linux", confinement=()
+            grader="0", rubric="0", seed_id="0", torch="0", python="3", platform="linux", sandbox=()
         ),
         score=score,
         max_score=max_score,
@@ -50,7 +50,7 @@ def report(
         gradable=all(check.status != "error" for check in checks),
         criteria=(CriterionFacts(id="one", title="First criterion", task="task 5.4 (1)", bonus=False),),
         checks=checks,
-        unwritten=unwritten,
+        not_implemented=not_implemented,
         output=output,
         timing=reports.Timing(wall=1, cpu=1, checks={}),
     )
@@ -59,14 +59,16 @@ def report(
 def definitions(number: int) -> tuple[NotImplementedEntry, ...]:
     return tuple(
         NotImplementedEntry(
-            name=f"Definition{n}", file="gpt.py", line=40 * n, task=f"task 5.{n}", what="what it does in words"
+            name=f"Definition{n}", file="gpt.py", line=40 * n, task=f"task 5.{n}", description="what it does in words"
         )
         for n in range(1, number + 1)
     )
 
 
-STUB = report(*(check(n, "missing" if n % 3 else "blocked", f"GPT {n} is not implemented yet.") for n in range(30)))
-STUB = STUB.model_copy(update={"unwritten": definitions(10)})
+STUB = report(
+    *(check(n, "not_implemented" if n % 3 else "blocked", f"GPT {n} is not implemented yet.") for n in range(30))
+)
+STUB = STUB.model_copy(update={"not_implemented": definitions(10)})
 MATRIX = [[0.5 if s <= t else 0.01 * (s == t + 1) for s in range(64)] for t in range(64)]
 EVERYTHING = report(
     check(0, "passed", "816,640, to the last one.", evidence={"parts": {"embeddings": 10, "block_norms": 20}}),
@@ -75,7 +77,7 @@ EVERYTHING = report(
     check(3, "failed", "x" * 300),
     check(4, "failed", "[red]not markup[/red] :smile: 漢字 " * 10),
     *(check(n, status, REASON) for n, status in enumerate(terminal.MARKS, 5)),
-    unwritten=definitions(3),
+    not_implemented=definitions(3),
     output="printed\n" * 3,
     id="a-very-long-name-of-a-student-or-of-a-folder-" * 3,
 )
@@ -105,7 +107,7 @@ def test_no_line_is_longer_than_the_console_or_ends_in_blanks(which: Report, wid
 
 @pytest.mark.parametrize("length", range(40, 70))
 def test_points_stand_apart_from_the_title(length: int) -> None:
-    long = check(1, "missing").model_copy(update={"title": "t" * length})
+    long = check(1, "not_implemented").model_copy(update={"title": "t" * length})
     text = shown(report(long, check(2, "passed")), 80)
     assert re.search(r"\S  *0 / 2$", text, re.MULTILINE)
 
@@ -167,12 +169,12 @@ def test_the_stub_gets_first_steps_instead_of_a_list_of_failures() -> None:
 
 
 def test_someone_who_has_begun_gets_the_verdicts_and_what_comes_next() -> None:
-    text = shown(report(check(1, "passed"), check(2, "missing"), unwritten=definitions(3)))
+    text = shown(report(check(1, "passed"), check(2, "not_implemented"), not_implemented=definitions(3)))
     assert "title 1" in text
     assert "Next: Definition1 (task 5.1, gpt.py, line 40)" in text
 
 
-@pytest.mark.parametrize("status", ["missing", "blocked", "skipped"])
+@pytest.mark.parametrize("status", ["not_implemented", "blocked", "skipped"])
 def test_a_report_with_nothing_passed_and_nothing_left_to_write_is_printed_too(status: str) -> None:
     assert "0 / " in shown(report(check(1, status, "You have not got this far.")))
 
@@ -213,7 +215,7 @@ def test_figures_that_are_not_finite_are_drawn_too() -> None:
 
 def test_what_waits_for_the_same_definition_says_so_once() -> None:
     waiting = "GPT.__init__ is not implemented yet (gpt.py, line 128)."
-    page = shown(report(check(1, "passed"), check(2, "missing", waiting), check(3, "missing", waiting)))
+    page = shown(report(check(1, "passed"), check(2, "not_implemented", waiting), check(3, "not_implemented", waiting)))
     assert page.count("not implemented yet") == 1
     assert page.count("(not implemented)") == 2
     assert "same reason" not in page

@@ -6,11 +6,20 @@ import math
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from autograder.grading.verdict import Status
 
-SCHEMA = "gpt-assembly/report/1"
+SCHEMA = "autograder/report/2"
+
+# Keys of version 1 that have another name since: (object in the report, old, new).
+RENAMED = (
+    ("", "unwritten", "not_implemented"),
+    ("", "remarks", "warnings"),
+    ("submission", "form", "format"),
+    ("provenance", "confinement", "sandbox"),
+    ("provenance", "accepted", "accepted_risks"),
+)
 
 # When students may see a check's outcome. Platforms that cannot wait for a date treat the second as the third.
 Visibility = Literal["visible", "after_due_date", "hidden"]
@@ -26,7 +35,7 @@ class Diagnosis(_Data):
     """A named cause that fits what was measured."""
 
     mistake: str
-    sentence: str
+    message: str
 
 
 class Verdict(_Data):
@@ -56,7 +65,7 @@ class NotImplementedEntry(_Data):
     file: str
     line: int
     task: str
-    what: str
+    description: str
 
 
 class SubmissionFacts(_Data):
@@ -64,7 +73,7 @@ class SubmissionFacts(_Data):
 
     id: str
     sha256: str
-    form: str
+    format: str
     files: tuple[str, ...]
 
 
@@ -77,9 +86,9 @@ class Provenance(_Data):
     torch: str
     python: str
     platform: str
-    confinement: tuple[str, ...]
+    sandbox: tuple[str, ...]
     mode: Literal["local", "official"] = "local"  # official: only if the sandbox passed its self-test
-    accepted: tuple[str, ...] = ()  # escapes that were possible and that the person grading accepted
+    accepted_risks: tuple[str, ...] = ()  # escapes that were possible and that the person grading accepted
 
 
 class Timing(_Data):
@@ -115,10 +124,18 @@ class Report(_Data):
     gradable: bool
     criteria: tuple[CriterionFacts, ...]
     checks: tuple[Verdict, ...]
-    unwritten: tuple[NotImplementedEntry, ...]
-    remarks: tuple[str, ...] = ()  # warnings besides the checks
+    not_implemented: tuple[NotImplementedEntry, ...]
+    warnings: tuple[str, ...] = ()  # warnings besides the checks
     output: str
     timing: Timing
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_version_1(cls, document: Any) -> Any:
+        """Accept a report of schema version 1, whose keys had other names."""
+        if isinstance(document, dict) and str(document.get("schema", "")).endswith("/report/1"):
+            return _upgraded(document)
+        return document
 
     def of(self, criterion: str) -> tuple[Verdict, ...]:
         """Return the verdicts of one criterion, in order."""
@@ -127,6 +144,21 @@ class Report(_Data):
     def to_json(self) -> str:
         """Return the JSON document, with keys in a fixed order and a final newline."""
         return self.model_dump_json(indent=1) + "\n"
+
+
+def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a report of schema version 1 with the keys and the status of version 2."""
+    for entry in document.get("unwritten", []):
+        entry["description"] = entry.pop("what", "")
+    for check in document.get("checks", []):
+        check["status"] = "not_implemented" if check.get("status") == "missing" else check.get("status")
+        for cause in check.get("diagnosis", []):
+            cause["message"] = cause.pop("sentence", "")
+    for part, old, new in RENAMED:
+        holder = document.get(part, {}) if part else document
+        if old in holder:
+            holder[new] = holder.pop(old)
+    return document | {"schema": SCHEMA}
 
 
 def replace_not_finite(value: Any) -> Any:
@@ -157,8 +189,8 @@ def select_criterion(report: Report, criterion: str) -> Report:
             "score": score,
             "max_score": most,
             "gradable": all(check.status != "error" for check in checks),
-            "unwritten": (),
-            "remarks": (),
+            "not_implemented": (),
+            "warnings": (),
             "output": "",
         }
     )

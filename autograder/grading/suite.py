@@ -260,7 +260,7 @@ def grade(
     only: str | None = None,
     on_verdict: Callable[[Verdict], None] = lambda _: None,
     mode: Literal["local", "official"] = "local",
-    accepted: tuple[str, ...] = (),
+    accepted_risks: tuple[str, ...] = (),
 ) -> Report:
     """Run all checks on ``submission``. Raises SandboxError when the grader's own processes fail.
 
@@ -277,8 +277,8 @@ def grade(
             )
         if code == pytest.ExitCode.INTERRUPTED and not suite.trouble:
             raise KeyboardInterrupt
-        unwritten = tuple(_unwritten(suite.student, assignment))
-        remarks = tuple(_remarks(suite.student, assignment))
+        not_implemented = tuple(_not_implemented(suite.student, assignment))
+        warnings = tuple(_warnings(suite.student, assignment))
         suite.close()
         held = suite.student.layers
         reason = suite.trouble
@@ -298,7 +298,7 @@ def grade(
     return Report(
         assignment=assignment.name,
         submission=reports.SubmissionFacts(
-            id=submission.id, sha256=submission.sha256, form=submission.form, files=tuple(submission.handed_in)
+            id=submission.id, sha256=submission.sha256, format=submission.format, files=tuple(submission.handed_in)
         ),
         provenance=reports.Provenance(
             grader=grader_version(assignment),
@@ -307,9 +307,9 @@ def grade(
             torch=facts["torch"],
             python=facts["python"],
             platform=facts["platform"],
-            confinement=held,
+            sandbox=held,
             mode=mode,
-            accepted=accepted,
+            accepted_risks=accepted_risks,
         ),
         score=score,
         max_score=max_score,
@@ -319,8 +319,8 @@ def grade(
             reports.CriterionFacts(id=c.id, title=c.title, task=c.task, bonus=c.bonus) for c in rubric.criteria
         ),
         checks=checks,
-        unwritten=unwritten,
-        remarks=remarks,
+        not_implemented=not_implemented,
+        warnings=warnings,
         output=suite.student.output,
         timing=reports.Timing(wall=time.perf_counter() - started, cpu=suite.student.cpu, checks=suite.cpu),
     )
@@ -343,10 +343,10 @@ def _raised_at(error: BaseException) -> str:
 
 
 def _diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ...]:
-    return tuple(reports.Diagnosis(mistake=name, sentence=sentence) for name, sentence in causes)
+    return tuple(reports.Diagnosis(mistake=name, message=message) for name, message in causes)
 
 
-def _unwritten(student: StudentCode, assignment: Assignment) -> Iterator[reports.NotImplementedEntry]:
+def _not_implemented(student: StudentCode, assignment: Assignment) -> Iterator[reports.NotImplementedEntry]:
     """Yield the definitions of the contract that are absent or stubs, in the order of the handout."""
     for entry in assignment.contract.definitions:
         if entry.optional:
@@ -363,11 +363,11 @@ def _unwritten(student: StudentCode, assignment: Assignment) -> Iterator[reports
                 file=file or student.file_of(entry.name),
                 line=line,
                 task=entry.task,
-                what=entry.description,
+                description=entry.description,
             )
 
 
-def _remarks(student: StudentCode, assignment: Assignment) -> Iterator[str]:
+def _warnings(student: StudentCode, assignment: Assignment) -> Iterator[str]:
     """Yield warnings besides the checks: the first few statements that raised, and the statements that were not run."""
     troubles = student.failed_statements
     for file, remote in troubles[:REMARKS]:

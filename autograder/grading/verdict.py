@@ -11,7 +11,7 @@ from autograder.core.text import insert_before_end
 from autograder.grading import exceptions
 from autograder.sandbox.remote.errors import Crashed, ImportFailed, NotDefined, Raised, StudentError, TimeLimitReached
 
-Status = Literal["passed", "partial", "failed", "missing", "blocked", "timeout", "crashed", "skipped", "error"]
+Status = Literal["passed", "partial", "failed", "not_implemented", "blocked", "timeout", "crashed", "skipped", "error"]
 
 
 class Failed(Exception):
@@ -64,7 +64,7 @@ def explain_error(error: StudentError, needs: tuple[str, ...], known: Iterable[C
         error = Raised(error.call, error.remote)
     if isinstance(error, NotDefined):
         if error.name in needs[:1] or error.name.endswith(".py"):
-            return Explanation("missing", f"{error}.")
+            return Explanation("not_implemented", f"{error}.")
         return Explanation("blocked", f"{error}. This check depends on it.")
     if isinstance(error, TimeLimitReached):
         return Explanation("timeout", f"{error.call}: {error}. Is there an infinite loop?")

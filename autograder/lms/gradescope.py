@@ -80,7 +80,7 @@ def _tests(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
 
 def _provenance(report: Report) -> dict[str, Any]:
     """Return the facts that identify a grading."""
-    facts = report.provenance.model_dump(include={"grader", "rubric", "seed_id", "torch", "python", "confinement"})
+    facts = report.provenance.model_dump(include={"grader", "rubric", "seed_id", "torch", "python", "sandbox"})
     return facts | {"sha256": report.submission.sha256}
 
 

@@ -14,7 +14,7 @@ WITHHELD: dict[Visibility, str] = {
 }
 SAYS: dict[Status, str] = {
     "passed": "Passed.",
-    "missing": "Not implemented.",
+    "not_implemented": "Not implemented.",
     "skipped": "Not selected.",
 }
 
@@ -43,20 +43,23 @@ def withheld_message(check: Verdict) -> str:
 def is_optional(report: Report, check: Verdict) -> bool:
     """Return whether this is a bonus that was not attempted, so no points are lost."""
     bonus = {criterion.id for criterion in report.criteria if criterion.bonus}
-    return check.criterion in bonus and check.status in ("missing", "blocked")
+    return check.criterion in bonus and check.status in ("not_implemented", "blocked")
 
 
 def summary(report: Report) -> str:
     """Return the text above the checks, without a score: each platform shows or withholds that itself."""
-    lines = [f"Note: {remark}" for remark in report.remarks]
-    begun = any(check.status not in ("missing", "blocked", "skipped") for check in report.checks)
-    if report.unwritten and not begun:
+    lines = [f"Note: {warning}" for warning in report.warnings]
+    begun = any(check.status not in ("not_implemented", "blocked", "skipped") for check in report.checks)
+    if report.not_implemented and not begun:
         lines.append("Nothing is implemented yet. To do, in order:")
-        lines += [f"{n}. {entry.name} ({entry.file}): {entry.what}" for n, entry in enumerate(report.unwritten, 1)]
-    elif report.unwritten:
-        first = report.unwritten[0]
+        lines += [
+            f"{n}. {entry.name} ({entry.file}): {entry.description}"
+            for n, entry in enumerate(report.not_implemented, 1)
+        ]
+    elif report.not_implemented:
+        first = report.not_implemented[0]
         place = f"{first.file}, line {first.line}" if first.line else first.file
-        lines.append(f"Next: {first.name} ({first.task}, {place}): {first.what}.")
+        lines.append(f"Next: {first.name} ({first.task}, {place}): {first.description}.")
     closed = sum(check.visibility != "visible" for check in report.checks)
     if closed:
         lines.append(f"{closed} of the {len(report.checks)} checks count, but their results are not shown.")

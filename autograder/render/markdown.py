@@ -20,7 +20,7 @@ def render(
     lines += [f"**{escaped(key)}:** {escaped(value)}\n" for key, value in (also or {}).items()]
     if not report.gradable:
         lines += ["The grader itself failed in a check, so there is no grade. Please report it.", ""]
-    lines += [f"> {escaped(remark)}\n" for remark in report.remarks]
+    lines += [f"> {escaped(warning)}\n" for warning in report.warnings]
     for section in sections(report, overrides or {}):
         lines += [f"## {escaped(section.facts.title)}: {section.score:g} of {section.most:g}", ""]
         for line in section.lines:

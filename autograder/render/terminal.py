@@ -18,7 +18,7 @@ MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, ASCII sign, style
     "passed": ("✓", "ok", "green"),
     "partial": ("◐", "half", "yellow"),
     "failed": ("✗", "no", "red"),
-    "missing": ("·", "todo", "cyan"),
+    "not_implemented": ("·", "todo", "cyan"),
     "blocked": ("·", "wait", "cyan"),
     "timeout": ("✗", "time", "red"),
     "crashed": ("✗", "died", "red"),
@@ -26,7 +26,7 @@ MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, ASCII sign, style
     "error": ("!", "ERR", "bold red"),
 }
 SAYS: dict[Status, str] = {
-    "missing": "not implemented",
+    "not_implemented": "not implemented",
     "blocked": "blocked",
     "timeout": "timed out",
     "crashed": "crashed",
@@ -49,11 +49,11 @@ def show(report: Report, console: Console) -> None:
 def _show(report: Report, console: Console, width: int) -> None:
     _line(console, width, Text(report.submission.id, "bold"), _points(report.score, report.max_score, "bold", "points"))
     console.print()
-    for remark in report.remarks:
-        console.print(Text.assemble(("Note: ", "bold yellow"), remark), width=width)
+    for warning in report.warnings:
+        console.print(Text.assemble(("Note: ", "bold yellow"), warning), width=width)
         console.print()
-    begun = any(check.status not in ("missing", "blocked", "skipped") for check in report.checks)
-    if not begun and report.unwritten:
+    begun = any(check.status not in ("not_implemented", "blocked", "skipped") for check in report.checks)
+    if not begun and report.not_implemented:
         _first_steps(report, console, width)
         return
     told: dict[str, str] = {}
@@ -61,7 +61,7 @@ def _show(report: Report, console: Console, width: int) -> None:
         checks = report.of(criterion.id)
         if all(check.status == "skipped" for check in checks):
             continue
-        if criterion.bonus and all(check.status == "missing" for check in checks):
+        if criterion.bonus and all(check.status == "not_implemented" for check in checks):
             most = sum(check.max_score for check in checks)
             console.print(Text(f"{criterion.title}: not attempted (up to {most:g} bonus points).", "dim"))
             console.print()
@@ -70,13 +70,13 @@ def _show(report: Report, console: Console, width: int) -> None:
         for check in checks:
             _check(check, told, console, width)
         console.print()
-    if report.unwritten:
+    if report.not_implemented:
         _next(report, console, width)
     if report.output.strip():
         lines = len(report.output.strip().splitlines())
         console.print(Text(f"Lines printed by your code during grading: {lines} (saved by --json).", "dim"))
-    if report.provenance.accepted:
-        could = ", ".join(report.provenance.accepted)
+    if report.provenance.accepted_risks:
+        could = ", ".join(report.provenance.accepted_risks)
         console.print(Text(f"Graded in a weaker sandbox (risk accepted): student code could {could}.", "yellow"))
     if not report.gradable:
         console.print(Text("The grader itself failed in a check, so there is no grade. Please report it.", "bold red"))
@@ -87,12 +87,12 @@ def _first_steps(report: Report, console: Console, width: int) -> None:
     console.print(Text("Nothing is implemented yet. To do, in order:"))
     console.print()
     table = Table.grid(padding=(0, 2))
-    for number, entry in enumerate(report.unwritten, 1):
+    for number, entry in enumerate(report.not_implemented, 1):
         place = f"{entry.file}:{entry.line}" if entry.line else entry.file
-        table.add_row(f"{number:>3}.", Text(entry.name, "bold"), Text(place, "cyan"), entry.what)
+        table.add_row(f"{number:>3}.", Text(entry.name, "bold"), Text(place, "cyan"), entry.description)
     console.print(table, width=width)
     console.print()
-    first = report.unwritten[0]
+    first = report.not_implemented[0]
     console.print(
         Text.assemble(
             f"Start with {first.name} ({first.task}): replace `raise NotImplementedError()` in ",
@@ -124,7 +124,7 @@ def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -
     if check.message:
         first = check.title if check.status == "passed" else told.setdefault(check.message, check.title)
         message = check.message if first == check.title else f"Same cause as “{first}”."
-        if first == check.title or check.status not in ("missing", "blocked"):  # the sign is enough for these
+        if first == check.title or check.status not in ("not_implemented", "blocked"):  # the sign is enough for these
             console.print(Padding(Text(message, "dim" if check.status == "passed" else ""), (0, 0, 0, 4)), width=width)
     for key, draw in PICTURES.items():
         if check.evidence.get(key) and (check.status == "passed") == (key != "influence"):
@@ -132,10 +132,10 @@ def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -
 
 
 def _next(report: Report, console: Console, width: int) -> None:
-    entry = report.unwritten[0]
+    entry = report.not_implemented[0]
     place = f"{entry.file}, line {entry.line}" if entry.line else entry.file
     console.print(
-        Text.assemble(("Next: ", "bold"), f"{entry.name} ({entry.task}, {place}): {entry.what}."), width=width
+        Text.assemble(("Next: ", "bold"), f"{entry.name} ({entry.task}, {place}): {entry.description}."), width=width
     )
 
 

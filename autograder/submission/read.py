@@ -53,7 +53,7 @@ class Submission:
     """The files that one student submitted, plus any given files that are missing."""
 
     id: str
-    form: str
+    format: str
     files: dict[str, bytes]
     handed_in: tuple[str, ...]
     sha256: str
@@ -84,13 +84,13 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
         real = path.resolve(strict=True)
         with contextlib.ExitStack() as stack:
             if real.is_dir():
-                form, files = "folder", _chosen(shown, _in_folder(real, shown, stack), assignment)
+                format, files = "folder", _chosen(shown, _in_folder(real, shown, stack), assignment)
             elif real.suffix.lower() == ".zip":
-                form, files = "zip", _chosen(shown, _in_zip(real, shown, stack), assignment)
+                format, files = "zip", _chosen(shown, _in_zip(real, shown, stack), assignment)
             elif real.suffix.lower() == ".py":
-                form, files = "file", {main: _readable(_bounded(str(real), None, shown), shown)}
+                format, files = "file", {main: _readable(_bounded(str(real), None, shown), shown)}
             elif real.suffix.lower() == ".ipynb":
-                form, files = "notebook", {NOTEBOOK: notebook.write(_cells(_bounded(str(real), None, shown), shown))}
+                format, files = "notebook", {NOTEBOOK: notebook.write(_cells(_bounded(str(real), None, shown), shown))}
             else:
                 raise BadSubmission(
                     f"{shown}: not a folder or a .py, .ipynb or .zip file; submit {main} or a folder that contains it"
@@ -99,18 +99,18 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
         raise BadSubmission(
             f"{shown}: {error.strerror}; give a {main}, a notebook, or a folder or zip file that contains one"
         ) from None
-    return of_files(files, assignment, _named(real.name if form == "folder" else real.stem), form)
+    return of_files(files, assignment, _named(real.name if format == "folder" else real.stem), format)
 
 
 def of_files(
-    files: dict[str, bytes], assignment: Assignment, name: str = NOTEBOOK, form: str = "notebook"
+    files: dict[str, bytes], assignment: Assignment, name: str = NOTEBOOK, format: str = "notebook"
 ) -> Submission:
     """Make a submission from its files, one of which is the main file or the notebook."""
     digest = hashlib.sha256()
     for file, data in sorted(files.items()):
         digest.update(f"{file}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
     given = {entry.name: entry.read_bytes() for entry in assignment.handed_out.glob("*.py") if entry.name not in files}
-    return Submission(name, form, given | files, tuple(sorted(map(_named, files))), digest.hexdigest())
+    return Submission(name, format, given | files, tuple(sorted(map(_named, files))), digest.hexdigest())
 
 
 def _chosen(shown: str, entries: list[_Entry], assignment: Assignment) -> dict[str, bytes]:

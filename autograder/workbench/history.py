@@ -23,8 +23,8 @@ class Run(BaseModel):
     score: float
     max_score: float
     criteria: dict[str, float]  # points by criterion
-    unwritten: tuple[str, ...]
-    remarks: tuple[str, ...]
+    not_implemented: tuple[str, ...]
+    warnings: tuple[str, ...]
 
 
 def load_last(folder: Path, path: Path) -> Run | None:
@@ -43,8 +43,8 @@ def save(folder: Path, path: Path, report: Report) -> None:
         score=report.score,
         max_score=report.max_score,
         criteria=_points(report),
-        unwritten=tuple(entry.name for entry in report.unwritten),
-        remarks=report.remarks,
+        not_implemented=tuple(entry.name for entry in report.not_implemented),
+        warnings=report.warnings,
     )
     with contextlib.suppress(OSError, BadInput):
         folder.mkdir(parents=True, exist_ok=True)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from autograder.grading.report import Report
 
 DEADLINE = 600.0  # s, enough for any slow machine
-WAITING = ("missing", "blocked")
+WAITING = ("not_implemented", "blocked")
 UNRUN = "Only cells run since the kernel started count: run the cells above as well."
 
 _last: tuple[str, Report] | None = None  # hash of the graded code, its report
@@ -100,9 +100,9 @@ def check(criterion: str = "", assignment: str = DEFAULT) -> Result:
     from autograder.grading.report import select_criterion
 
     shown = select_criterion(report, criterion) if criterion else report
-    absent = [entry.name for entry in report.unwritten if not entry.line]  # a stub has a line
+    absent = [entry.name for entry in report.not_implemented if not entry.line]  # a stub has a line
     if ran is not None and any(name in one.message for one in shown.checks if one.status in WAITING for name in absent):
-        shown = shown.model_copy(update={"remarks": (*shown.remarks, UNRUN)})
+        shown = shown.model_copy(update={"warnings": (*shown.warnings, UNRUN)})
     return Result(shown)
 
 

@@ -82,7 +82,7 @@ def _of_last_run(last: Run | None, sha256: str) -> list[str]:
     if last.sha256 != sha256:
         return [f"Changed since the last run ({last.score:g} of {last.max_score:g} points): run make grade."]
     notes = [f"This code scored {last.score:g} of {last.max_score:g} points in the last run."]
-    notes += last.remarks
-    if last.unwritten:
-        notes.append(f"Not implemented yet: {', '.join(last.unwritten)}.")
+    notes += last.warnings
+    if last.not_implemented:
+        notes.append(f"Not implemented yet: {', '.join(last.not_implemented)}.")
     return notes

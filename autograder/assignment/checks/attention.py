@@ -28,14 +28,14 @@ D, H, T_MAX = 20, 4, outputs.T_MAX
 MORE = 5  # heads, each of width 4
 WIDTH = D // H
 # Parameters besides the projection, for heads that fit no known layout.
-FEW = {0: "heads_not_registered", 3 * WIDTH**2: "heads_small", 3 * H * WIDTH**2: "heads_small"}
+FEW = {0: "heads_not_registered", 3 * WIDTH**2: "heads_slice_input", 3 * H * WIDTH**2: "heads_slice_input"}
 GENTLE = 0.2  # inputs this small don't saturate the softmax
 # Inputs this large give scores that a fill of -20 doesn't mask; the first size with finite outputs is used, since a
 # softmax that is written out may overflow.
 BIG = (8, 4, 2)
 SMALL = 1e-5  # of the largest output: float32 rounding
 ALIKE = 1e-3  # difference between nearly equal positions: equal ones would give the check away
-SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "heads_full_size")
+SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "heads_full_width")
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_heads(
     notes.remark(f"1, {H} and {MORE} heads work, each head with its own weights.")
 
 
-def test_simplex(
+def test_rows_sum_to_one(
     student: StudentCode,
     attention_comparison: comparison.Comparison,
     deducted: set[str],
@@ -271,15 +271,15 @@ def describe_misfit(error: Raised, module: ModuleProxy, B: int, T: int, rng: np.
     if met := re.search(r"mat1 and mat2 .* \((\d+)x(\d+) and (\d+)x\d+\)", text):
         rows, given, taken = map(int, met.groups())
         if (given, taken) == (H * D, D) and module.numel > 4 * D * D + D:
-            return mistakes.named("heads_full_size")
+            return mistakes.named("heads_full_width")
         if (rows, given) == (B * T * H, WIDTH):
-            return mistakes.named("heads_side_by_side_in_time")
+            return mistakes.named("heads_concatenated_in_time")
     met = re.search(r"size of tensor a \((\d+)\) must match .* b \((\d+)\)", text)
     if met and T < T_MAX and set(map(int, met.groups())) == {T_MAX, T}:
         with contextlib.suppress(StudentError, Failed):
             full = rng.standard_normal((B, T_MAX, D)).astype(np.float32)
             output(module(full), full)
-            return mistakes.named("mask_not_cut")
+            return mistakes.named("mask_not_sliced")
     return None
 
 
@@ -289,9 +289,9 @@ def output(out: Any, x: np.ndarray) -> np.ndarray:
         T = x.shape[1]
         bad = tuple(int(t) for t in np.flatnonzero(~np.isfinite(out).all((0, 2))))
         left_empty = {  # positions whose keys are all masked
-            (0,): "mask_strict",
+            (0,): "mask_excludes_self",
             (T - 1,): "mask_inverted",
-            tuple(range(T - 1)): "softmax_of_empty_columns",
+            tuple(range(T - 1)): "softmax_over_masked_slices",
             tuple(range(T)): "mask_all_nan",
         }
         if T > 1 and bad in left_empty:
@@ -311,7 +311,7 @@ def read_out(student: StudentCode, attention_comparison: comparison.Comparison) 
     if (
         match is None
         or match.count != H
-        or {"heads_full_size", "value_is_key", "value_is_query"} & attention_comparison.names
+        or {"heads_full_width", "value_is_key", "value_is_query"} & attention_comparison.names
     ):
         return None
     own = [p for p in attention_comparison.module.parameters if p.name in attention_comparison.weights]

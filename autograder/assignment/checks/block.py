@@ -51,7 +51,7 @@ def test_composition(
     comparison.raise_verdict(judged, "the block", notes)
 
 
-def test_identity(
+def test_residual_path(
     student: StudentCode,
     oracle: Oracle,
     deducted: set[str],

@@ -63,7 +63,7 @@ def test_weight_tying(
     chance = math.log(n.V)
     if not chance - BELOW <= loss <= chance + ABOVE:
         starts = [float(value.std()) for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
-        wide = [mistakes.named("tied_starts_wide")] if any(abs(std - 1) < CLOSE_TO_1 for std in starts) else []
+        wide = [mistakes.named("tied_init_std")] if any(abs(std - 1) < CLOSE_TO_1 for std in starts) else []
         raise Failed(
             f"With tied weights the initial loss is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}.",
             "" if wide else "Which initialisation suits both uses of the matrix?",
@@ -139,7 +139,7 @@ def test_qk_ov(
                 _misfit(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
                 for qk, ov in turned
             ),
-            "products_of_wrong_rows": any(_alike(pairs, wrong) for wrong in own[1:]),
+            "products_proj_transposed": any(_alike(pairs, wrong) for wrong in own[1:]),
         }
         causes = [mistakes.named(name) for name, fits in known.items() if fits]
         raise Failed(

@@ -155,7 +155,7 @@ def test_full_model(
     notes.remark(f"Changing the suffix from position {', '.join(map(str, starts))} on moved no earlier logit.")
 
 
-def test_past(
+def test_full_context(
     student: StudentCode,
     measured: Sides,
     whole: WholeModel,
@@ -197,7 +197,7 @@ def test_past(
     notes.remark(f"The first token affects the logits at all {sizes.course.T_max} positions.")
 
 
-def test_batch_rows(measured: Sides, composed: Sides | None, deducted: set[str]) -> None:
+def test_batch_independence(measured: Sides, composed: Sides | None, deducted: set[str]) -> None:
     for sides in filter(None, (measured, composed)):
         if sides.rows_mix:
             causes = comparison.already_deducted(deducted, comparison.ROWS_MIX)
@@ -209,7 +209,7 @@ def test_batch_rows(measured: Sides, composed: Sides | None, deducted: set[str])
             )
 
 
-def test_simplex(
+def test_rows_sum_to_one(
     student: StudentCode, sizes: Sizes, deducted: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
     n = replace(sizes.small, T_max=14)  # no other matrix has a size near T_max

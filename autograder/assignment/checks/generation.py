@@ -46,7 +46,7 @@ ALTERNATIVES = {  # how else tokens may have been sampled: mistake; uniform may 
     "the logits at the second position": "generate_other_position",
     "the logits at the second-to-last position": "generate_other_position",
     "the logits of another row": "generate_rows_mixed",
-    "a context of the first T_max tokens": "generate_crops_first",
+    "a context of the first T_max tokens": "generate_crops_wrong_end",
 }
 SAMPLE = (40, 2)  # rows, and characters per row, of the sample that is shown
 
@@ -57,7 +57,7 @@ Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> probabilities o
 Forwards = tuple[Forward, ...]
 Generate = Callable[[np.ndarray, int, int], np.ndarray]  # prompt (B, T), new tokens and seed -> tokens (B, T + new)
 Run = Callable[[Callable[[Generate], None]], None]  # runs a check
-REMEMBERS = "generate_remembers"
+REMEMBERS = "generate_keeps_state"
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def run(
     return run
 
 
-def test_contract(
+def test_output_shape(
     student: StudentCode,
     sizes: Sizes,
     forwards: Forwards,
@@ -266,7 +266,7 @@ def compare_samples(
         elsewhere = call(prompts, 1, 0)[:, -1]
         alike = len(set(elsewhere)) == 1
         likeliest = np.array_equal(elsewhere, places[:, -1].argmax(-1))
-        name = "generate_argmax" if likeliest else "generate_one_draw" if alike else ""
+        name = "generate_argmax" if likeliest else "generate_one_sample_per_batch" if alike else ""
         raise Failed(
             f"All {common} got the same token, whose probability is {p[drawn[0]]:.2f}.",
             "" if name else "Is each row's token sampled separately, from the softmax of its last position's logits?",
@@ -359,7 +359,7 @@ def generate(
 def _of_width(width: int, T: int, new: int, T_max: int) -> list[Mistake]:
     """Return the mistake that gives ``width`` tokens for a prompt of ``T`` and ``new`` new tokens."""
     if width == new:
-        return [mistakes.named("generate_new_tokens_only")]
+        return [mistakes.named("generate_without_prompt")]
     if T + new > T_max and width in (T_max, T_max + 1):
         return [mistakes.named("generate_stops_at_T_max" if width == T_max else "generate_overwrites_idx")]
     return [mistakes.named("generate_wrong_number")] if abs(width - T - new) == 1 else []
@@ -437,7 +437,7 @@ def compare(forward: Forward, n: Dims, tokens: np.ndarray, start: int, when: str
     if len(tokens) > 1 and alike < -UNLIKELY and (tokens[1:, start:] == tokens[:1, start:]).all():
         raise Failed(
             f"{when} all {len(tokens)} rows got the same new tokens, although their prompts differ.",
-            causes=[mistakes.named("generate_one_draw")],
+            causes=[mistakes.named("generate_one_sample_per_batch")],
         )
     name = max(ratios, key=lambda name: ratios[name])
     if ratios[name] > UNLIKELY + math.log(len(ratios)):

@@ -84,7 +84,7 @@ def test_window(
         if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
             raise Failed(
                 "At every position the logits are between 0 and 1 and sum to 1.",
-                causes=[mistakes.named("logits_softmaxed")],
+                causes=[mistakes.named("logits_are_probabilities")],
             )
         losses.append(float(uniform_loss(logits[:BATCH]).mean()))
         if len(losses) == 1 and low <= losses[0] <= high:
@@ -341,8 +341,8 @@ def _why_unscaled(scaling: Scaling, unscaled: list[str]) -> list[Mistake]:
         alone = sum(_mean(scaling.alone[bias]) for bias in biases)
         shares = {L: sum(scaling.spread(bias, L) for bias in biases) / alone for L in scaling.models if L > 1}
         if all(_near(share, 1 / math.sqrt(2 * L)) for L, share in shares.items()):
-            return [mistakes.named("scaling_of_biases")]
-    return [mistakes.named("scaling_missing" if _is_untouched(scaling, unscaled[0]) else "scaling_fixed")]
+            return [mistakes.named("scaling_biases_only")]
+    return [mistakes.named("scaling_missing" if _is_untouched(scaling, unscaled[0]) else "scaling_constant")]
 
 
 def _is_scaled_by(scaling: Scaling, role: str, factor: Callable[[int], float]) -> bool:
@@ -508,13 +508,13 @@ def _because(initial: ModuleProxy, n: Dims, loss: float, deducted: set[str]) -> 
     spread = f"({', '.join(f'{w.std():.2f}' for w in tables)}; nn.Linear's is {1 / math.sqrt(3 * n.d):.2f})"
     for w in tables:
         if math.isclose(loss - math.log(n.V), n.d * float(w.std()) ** 2 / 2, rel_tol=ALIKE):
-            return f"The standard deviation of its entries is {w.std():.2f}.", [mistakes.named("head_starts_wide")]
+            return f"The standard deviation of its entries is {w.std():.2f}.", [mistakes.named("unembedding_init_std")]
     return f"Is the standard deviation of the V x d matrices {spread} too large, or the final LayerNorm missing?", []
 
 
 # Wrong factors, with the mistake behind each.
 FACTORS: tuple[tuple[str, Callable[[int], float]], ...] = (
-    ("scaling_without_root", lambda L: 1 / (2 * L)),
+    ("scaling_without_sqrt", lambda L: 1 / (2 * L)),
     ("scaling_of_shared_block", lambda L: (2 * L) ** (-L / 2)),
     ("scaling_inverted", lambda L: math.sqrt(2 * L)),
 )
@@ -542,10 +542,10 @@ def _unscaled(
         if scaled(moved, factor):
             return [mistakes.named(name)]
     if scaled(set(before) - weights, lambda L: 1 / math.sqrt(2 * L)):
-        return [mistakes.named("scaling_of_biases")]
+        return [mistakes.named("scaling_biases_only")]
     if moved and len(moved) < len(weights):
         fixed = all(_near(before[name].factor, after[name].factor) for name in moved)
-        return [mistakes.named("scaling_fixed")] if fixed else []
+        return [mistakes.named("scaling_constant")] if fixed else []
     return [mistakes.named("scaling_missing")]
 
 

@@ -57,7 +57,9 @@ def test_width(student: StudentCode, notes: Notes) -> None:
     notes.remark("The hidden width is 4d.")
 
 
-def test_alone(student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator, notes: Notes) -> None:
+def test_position_wise(
+    student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator, notes: Notes
+) -> None:
     # Each side runs in its own process, so that neither can remember the other's calls.
     module, replica = student.build("MLP", {"d": D}), student.replica.build("MLP", {"d": D})
     weights = {name: value.astype(np.float32) for name, value in comparison.random_weights_for(module, rng).items()}

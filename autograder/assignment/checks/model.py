@@ -158,7 +158,7 @@ def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, note
     if any(flat):
         raise Partial(
             f"For idx of shape {(B, T)} and targets, the logits have shape {(B * T, n.V)}, not {(B, T, n.V)}.",
-            causes=[mistakes.named("logits_flat")],
+            causes=[mistakes.named("logits_flattened")],
         )
     notes.remark("The loss is the cross-entropy of the returned logits.")
 
@@ -300,14 +300,14 @@ def _likely(logits: np.ndarray, idx: np.ndarray, targets: np.ndarray, loss: floa
         ("loss_negated", -right),
         ("loss_of_inputs", cross_entropy(logits, idx)),
         ("loss_of_last_position", cross_entropy(logits[:, -1:], targets[:, -1:])),
-        ("logits_in_another_order", cross_entropy(logits.swapaxes(0, 1).reshape(B, T, V), targets)),
-        ("logits_in_another_order", cross_entropy(logits.reshape(B, V, T).swapaxes(1, 2), targets)),
-        ("targets_in_another_order", cross_entropy(logits, targets.T.reshape(B, T))),
+        ("logits_reordered", cross_entropy(logits.swapaxes(0, 1).reshape(B, T, V), targets)),
+        ("logits_reordered", cross_entropy(logits.reshape(B, V, T).swapaxes(1, 2), targets)),
+        ("targets_reordered", cross_entropy(logits, targets.T.reshape(B, T))),
         ("loss_of_probabilities", cross_entropy(exp / exp.sum(-1, keepdims=True), targets)),
     ]
     if T > 1:
         slips.append(("targets_shifted_twice", cross_entropy(logits[:, :-1], targets[:, 1:])))
     if T == V:
-        slips.append(("loss_over_wrong_axis", cross_entropy(logits.swapaxes(1, 2), targets)))
+        slips.append(("loss_class_axis", cross_entropy(logits.swapaxes(1, 2), targets)))
     fitting = [name for name, value in slips if abs(value - loss) <= 1e-4 * max(1.0, abs(value))]
     return [mistakes.named(name) for name in fitting[:1]]

@@ -117,8 +117,8 @@ def _likely(value: float, V: int, d: int, std: float) -> list[Mistake]:
         ("expected_loss_gap_doubled", d * std**2),
         ("expected_loss_one_term", std**2 / 2),
         ("expected_loss_gap_negative", -d * std**2 / 2),
-        ("expected_loss_deviation", std * math.sqrt(d) / 2),
-        ("expected_loss_deviation", std * d / 2),
+        ("expected_loss_std", std * math.sqrt(d) / 2),
+        ("expected_loss_std", std * d / 2),
     )
     close = [name for name, gap in near if abs(value - math.log(V) - gap) <= EXACT * abs(value)]
     return [mistakes.named(name) for name in close[:1]]

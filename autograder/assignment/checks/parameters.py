@@ -101,7 +101,7 @@ def test_other_sizes(
             raise Failed(
                 f"At {dims} GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}.",
                 "The cause is the same as at the course configuration." if at_course else "",
-                [] if at_course else [mistakes.named("sizes_fixed")],
+                [] if at_course else [mistakes.named("sizes_hard_coded")],
             )
         require_used_parameters(student, model, dims, rng)
     request.getfixturevalue("bound")
@@ -150,7 +150,7 @@ def test_formula(student: StudentCode, sizes: Sizes, rng: np.random.Generator, n
 
 
 @pytest.mark.needs("parameter_shares")
-def test_shares(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_percentages(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
     shown = ""
     for dims in (sizes.course, *draw_dims(rng)):
         letters = student_formula.formula_arguments(dims)

@@ -74,7 +74,7 @@ def _likely(found: list[Shape], stages: list[set[Shape]]) -> list[Mistake]:
         if all(any(shape == right[1:] for right in shapes) for shape, shapes in zip(found, stages, strict=True)):
             return [mistakes.named("shapes_without_batch")]
         if all(len(shape) == 3 and shape[:2] == max(shapes)[:2] for shape, shapes in zip(found, stages, strict=True)):
-            return [mistakes.named("shapes_fixed")]
+            return [mistakes.named("shapes_hard_coded")]
     if len(found) == len(stages) - 1 and all(fits[: fits.index(False) if False in fits else len(fits)]):
         return [mistakes.named("shapes_row_missing")]
     return []

@@ -299,30 +299,42 @@ def penalised(names: Collection[str]) -> list[mistakes.Mistake]:
 
 # Effects of a class's mistakes on the full model.
 LEAK = {
-    *("mask_missing", "mask_after_softmax", "mask_zero", "mask_weak", "mask_positive", "mask_upside_down"),
-    *("mask_inverted", "mask_one_more", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch"),
-    *("softmax_twice", "weights_transposed", "heads_merged_wrongly", "heads_split_by_view", "attention_over_batch"),
+    *("mask_missing", "mask_after_softmax", "mask_zero", "mask_weak", "mask_positive", "mask_anti_causal"),
+    *("mask_inverted", "mask_off_by_one", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch"),
+    *(
+        "softmax_twice",
+        "weights_transposed",
+        "merge_without_transpose",
+        "split_without_transpose",
+        "attention_over_batch",
+    ),
     *("norm_over_time", "norm_over_both"),
 }
 ROWS_MIX = {"softmax_over_batch", "attention_over_batch", "norm_over_batch"}
 NO_AVERAGE = {
     *("mask_after_softmax", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch", "softmax_missing"),
     *("scale_after_softmax", "weights_transposed", "dropout_in_eval"),
-    *("heads_merged_wrongly", "heads_split_by_view", "attention_over_batch", "norm_over_time", "norm_over_batch"),
+    *(
+        "merge_without_transpose",
+        "split_without_transpose",
+        "attention_over_batch",
+        "norm_over_time",
+        "norm_over_batch",
+    ),
 }
 BLIND = {
-    *("mask_upside_down", "mask_inverted", "mask_strict", "mask_diagonal_only", "attention_over_batch"),
-    *("heads_merged_wrongly", "heads_split_by_view"),
-    *("block_no_attention", "block_mlp_twice", "blocks_unused", "tokens_unused", "stack_from_embeddings"),
+    *("mask_anti_causal", "mask_inverted", "mask_excludes_self", "mask_diagonal_only", "attention_over_batch"),
+    *("merge_without_transpose", "split_without_transpose"),
+    *("block_no_attention", "block_mlp_twice", "blocks_unused", "tokens_unused", "blocks_all_get_embeddings"),
 }
 IDLE = {"block_no_attention", "block_no_mlp", "block_attention_twice", "block_mlp_twice"}
 DISTURBS = {
-    *("block_post_norm", "block_residual_of_normed", "block_first_residual_of_normed"),
-    *("block_second_residual_of_normed", "block_no_residual", "block_no_first_residual", "block_no_second_residual"),
-    *("block_stream_doubled", "block_second_from_input", "block_norm_after_sublayer"),
+    *("block_post_norm", "block_residual_from_norm", "block_first_residual_from_norm"),
+    *("block_second_residual_from_norm", "block_no_residual", "block_no_first_residual", "block_no_second_residual"),
+    *("block_residual_doubled", "block_mlp_added_to_input", "block_norm_after_sublayer"),
 }
 SPREAD = {
-    *("final_norm_missing", "final_norm_unused", "final_norm_first", "head_is_embedding", "norm_not_divided"),
+    *("final_norm_missing", "final_norm_unused", "final_norm_first", "head_is_embedding", "norm_not_scaled"),
 }
 
 

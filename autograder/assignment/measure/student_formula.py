@@ -70,10 +70,10 @@ def compare(
 
 KNOWN = {  # (part of the student's formula, difference): mistake
     ("attention", "+3dL"): "formula_biases_added",
-    ("attention", "-dL"): "formula_biases_forgotten",
-    ("mlp", "-5dL"): "formula_biases_forgotten",
-    ("mlp", "-4dL"): "formula_biases_forgotten",
-    ("mlp", "-dL"): "formula_biases_forgotten",
+    ("attention", "-dL"): "formula_biases_missing",
+    ("mlp", "-5dL"): "formula_biases_missing",
+    ("mlp", "-4dL"): "formula_biases_missing",
+    ("mlp", "-dL"): "formula_biases_missing",
     ("embeddings", "-Vd"): "formula_tied",
     ("final", "-Vd"): "formula_tied",
 }
@@ -87,7 +87,7 @@ def explain_in_letters(
     if len(values) < len(tried) or not all(value == round(value) for value in values):
         return seen, "", []
     if len(set(values)) == 1:
-        return seen, "", [mistakes.named("formula_fixed")]
+        return seen, "", [mistakes.named("formula_constant")]
     term = parameter_count.as_formula(
         [(n, round(value) - round(with_total(n)[key])) for n, value in zip(tried, values, strict=True)]
     )

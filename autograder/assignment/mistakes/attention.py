@@ -123,7 +123,7 @@ ROWS = (
         ("+1e9",),
     ),
     _row(
-        "mask_upside_down",
+        "mask_anti_causal",
         "The mask is anti-causal: each position attends to itself and to later positions.",
         "how the mask is built: rows are queries, columns are keys",
         "mask",
@@ -137,14 +137,14 @@ ROWS = (
         ("inverted",),
     ),
     _row(
-        "mask_one_more",
+        "mask_off_by_one",
         "The mask is off by one: each position also attends to the next one.",
         "the mask's diagonal offset",
         "mask",
         ("one more",),
     ),
     _row(
-        "mask_strict",
+        "mask_excludes_self",
         "The mask excludes the diagonal, so position 0 has nothing to attend to.",
         "the mask's diagonal offset",
         "mask",
@@ -158,7 +158,7 @@ ROWS = (
         ("diagonal only",),
     ),
     _row(
-        "scores_lost",
+        "scores_swamped",
         "Each position attends equally to itself and all earlier ones: the mask swamps the attention scores.",
         "large numbers added to unmasked scores",
         "mask",
@@ -170,7 +170,7 @@ ROWS = (
         "how the mask is built",
     ),
     _row(
-        "mask_not_cut",
+        "mask_not_sliced",
         "The mask keeps its full size (T_max, T_max), but the attention scores are (T, T).",
         "the mask in forward: slice it to the input's length T",
     ),
@@ -211,7 +211,7 @@ ROWS = (
         ("twice",),
     ),
     _row(
-        "softmax_of_empty_columns",
+        "softmax_over_masked_slices",
         "Only the last position is finite: along the softmax's axis, some slices are fully masked.",
         "the dim of the softmax",
     ),
@@ -258,7 +258,7 @@ ROWS = (
     ),
     # --- heads --------------------------------------------------------------------------------------------------------
     _row(
-        "heads_merged_wrongly",
+        "merge_without_transpose",
         "The heads are merged without transposing (B, H, T, d_head) to (B, T, H, d_head), which "
         "mixes positions and heads.",
         "the line that merges the heads",
@@ -266,14 +266,14 @@ ROWS = (
         ("without transpose",),
     ),
     _row(
-        "heads_split_by_view",
+        "split_without_transpose",
         "(B, T, d) is viewed directly as (B, H, T, d_head), which mixes positions and heads.",
         "the line that splits the heads",
         "split",
         ("by view",),
     ),
     _row(
-        "heads_side_by_side_in_time",
+        "heads_concatenated_in_time",
         "The heads' outputs are concatenated along time, so the width stays d_head.",
         "the dim of the concatenation",
     ),
@@ -299,12 +299,12 @@ ROWS = (
         "the container that holds the heads",
     ),
     _row(
-        "heads_small",
+        "heads_slice_input",
         "Each head projects only its own d_head-wide slice of x; every head should use all d features.",
         "the input of each head",
     ),
     _row(
-        "heads_full_size",
+        "heads_full_width",
         "Each head has the full width d; it should have d_head = d / H.",
         "the width passed to each head",
     ),

@@ -15,7 +15,7 @@ ROWS = (
         "how the unembedding gets its weight",
     ),
     _bonus(
-        "tied_starts_wide",
+        "tied_init_std",
         "nn.Embedding is initialised with standard deviation 1, far too large for an unembedding.",
         "the initialisation of the shared matrix",
     ),
@@ -25,7 +25,7 @@ ROWS = (
         "the order of the two matrices",
     ),
     _bonus(
-        "products_of_wrong_rows",
+        "products_proj_transposed",
         "The OV products use the output projection's matrix transposed.",
         "the side of proj.weight that a head's output multiplies",
     ),

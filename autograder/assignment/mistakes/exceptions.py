@@ -51,7 +51,7 @@ ROWS = (
         ),
     ),
     _row(
-        "module_for_tensor",
+        "module_used_as_tensor",
         "A module is used as a tensor; call it on its input first.",
         "missing parentheses",
         raises=(
@@ -63,13 +63,13 @@ ROWS = (
         ),
     ),
     _row(
-        "attribute_unknown",
+        "undefined_attribute",
         "This attribute is not defined.",
         "how its name is spelled in __init__",
         raises=(("AttributeError", r"object has no attribute"),),
     ),
     _row(
-        "name_unknown",
+        "undefined_name",
         "This name is not defined.",
         "how it is spelled where it is defined or imported",
         raises=(("NameError", r"is not defined"),),
@@ -81,7 +81,7 @@ ROWS = (
         raises=(("NotImplementedError", r"Module \[ModuleList\] is missing"),),
     ),
     _row(
-        "method_unknown",
+        "forward_missing",
         "The class has no forward method.",
         "how its name is spelled",
         raises=(("NotImplementedError", r"is missing the required \"forward\""),),
@@ -93,31 +93,31 @@ ROWS = (
         raises=(("TypeError", r"list is not a Module subclass"),),
     ),
     _row(
-        "number_gone_through",
+        "int_not_iterable",
         "The loop iterates over an int; use range(n).",
         "the loop",
         raises=(("TypeError", r"'int' object is not iterable"),),
     ),
     _row(
-        "axis_unknown",
+        "dim_out_of_range",
         "The tensor has no such dim; dims are counted from 0.",
         "the dim argument, or the index into shape",
         raises=(("IndexError", r"tuple index out of range|Dimension out of range|too many indices"),),
     ),
     _row(
-        "root_of_negative",
+        "sqrt_of_negative",
         "This takes the square root of a negative number.",
         "the argument of the root",
         raises=(("ValueError", r"math domain error|expected a nonnegative input"),),
     ),
     _row(
-        "arguments_differ",
+        "signature_mismatch",
         "The arguments of the call don't match the def.",
         "both",
         raises=(("TypeError", r"positional argument"), ("TypeError", r"unexpected keyword argument")),
     ),
     _row(
-        "device_fixed",
+        "device_hard_coded",
         "The code asks for a GPU; this machine has none.",
         "cuda: new tensors belong on the device of idx",
         raises=(
@@ -126,7 +126,7 @@ ROWS = (
         ),
     ),
     _row(
-        "parameter_changed_in_place",
+        "parameter_in_place_change",
         "A parameter is changed in place while gradients are recorded, which autograd forbids.",
         "the lines that scale or initialise: turn gradient recording off there",
         raises=(("RuntimeError", r"a leaf Variable that requires grad"),),
@@ -138,25 +138,25 @@ ROWS = (
         raises=(("TypeError", r"cannot assign .* as parameter"),),
     ),
     _row(
-        "changed_in_place",
+        "in_place_change",
         "A tensor that the gradient needs is changed in place (+=, *=); make a new one instead.",
         "lines with += or *=",
         raises=(("RuntimeError", r"modified by an inplace operation"),),
     ),
     _row(
-        "view_of_scattered",
+        "view_non_contiguous",
         "view needs contiguous memory, and a transpose or slice isn't contiguous; reshape copies if needed.",
         "the view",
         raises=(("RuntimeError", r"view size is not compatible"),),
     ),
     _row(
-        "past_the_table",
+        "index_out_of_range",
         "An index is past the embedding's last row.",
         "the sizes of the embeddings, and their inputs",
         raises=(("IndexError", r"index out of range in self"),),
     ),
     _row(
-        "tokens_not_whole",
+        "float_tokens",
         "Token indices or targets are floating point, not integers.",
         "the line that changes their dtype",
         raises=(("RuntimeError", r"scalar types: Long, Int; but got|target dtype to be Long"),),
@@ -168,7 +168,7 @@ ROWS = (
         raises=(("RuntimeError", r"attn_mask should not be set when is_causal"),),
     ),
     _row(
-        "types_mixed",
+        "dtype_mismatch",
         "Two tensors have different dtypes.",
         "tensors created with a fixed dtype",
         raises=(
@@ -179,7 +179,7 @@ ROWS = (
         ),
     ),
     _row(
-        "calls_itself",
+        "infinite_recursion",
         "Infinite recursion: a function calls itself.",
         "the calls in forward",
         raises=(("RecursionError", r""),),

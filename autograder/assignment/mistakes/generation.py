@@ -15,12 +15,12 @@ ROWS = (
         "the line that picks the token",
     ),
     _generate(
-        "generate_remembers",
+        "generate_keeps_state",
         "generate depends on earlier calls: in a new process each of them gives the right tokens.",
         "what is kept between calls, such as a cache of keys and values",
     ),
     _generate(
-        "generate_one_draw",
+        "generate_one_sample_per_batch",
         "One token is sampled for the whole batch; each row needs its own sample.",
         "the line that samples",
     ),
@@ -45,7 +45,7 @@ ROWS = (
         "how the sampled tokens are appended to the rows",
     ),
     _generate(
-        "generate_crops_first",
+        "generate_crops_wrong_end",
         "The context is cropped to the first T_max tokens, so new tokens are ignored; keep the last T_max.",
         "the crop",
     ),
@@ -65,7 +65,7 @@ ROWS = (
         "the condition of the loop",
     ),
     _generate(
-        "generate_new_tokens_only",
+        "generate_without_prompt",
         "The returned tokens do not include the prompt.",
         "the tensor that the new tokens are appended to",
     ),

@@ -15,7 +15,7 @@ ROWS = (
         "torch.empty, which reserves memory without filling it",
     ),
     _start(
-        "head_starts_wide",
+        "unembedding_init_std",
         "The unembedding's initial weights are too large, and that alone spreads the logits this much.",
         "the initialisation of the unembedding",
     ),
@@ -51,7 +51,7 @@ ROWS = (
         "which matrices the loop scales",
     ),
     _start(
-        "scaling_without_root",
+        "scaling_without_sqrt",
         "Both are scaled by 1/(2L); variances add up, so the factor is its square root, 1/sqrt(2L).",
         "the factor",
     ),
@@ -61,12 +61,12 @@ ROWS = (
         "the factor",
     ),
     _start(
-        "scaling_fixed",
+        "scaling_constant",
         "Something is scaled, but by a factor that does not depend on the number of blocks.",
         "the factor: it should use the L passed to GPT",
     ),
     _start(
-        "scaling_of_biases",
+        "scaling_biases_only",
         "The biases of both are scaled, but the weights are not.",
         "which tensors the loop scales",
     ),

@@ -16,12 +16,12 @@ ROWS = (
     _loss("loss_negated", "That is the correct loss with the wrong sign.", "the sign of the loss"),
     _loss("loss_of_last_position", "That is the loss at the last position only.", "the arguments of the loss"),
     _loss(
-        "logits_in_another_order",
+        "logits_reordered",
         "You get that loss if the logits are reordered and no longer match the targets.",
         "how the logits are flattened",
     ),
     _loss(
-        "targets_in_another_order",
+        "targets_reordered",
         "You get that loss if the targets are reordered and no longer match the logits.",
         "how the targets are flattened",
     ),
@@ -31,7 +31,7 @@ ROWS = (
         "slices of logits or targets before the loss",
     ),
     _loss(
-        "loss_over_wrong_axis",
+        "loss_class_axis",
         "F.cross_entropy takes positions for classes: it expects the classes on dim=1.",
         "the shapes of its inputs",
         raises=(("RuntimeError", WRONG_AXIS), ("ValueError", WRONG_AXIS)),
@@ -48,7 +48,7 @@ ROWS = (
         raises=(("RuntimeError", r"does not require grad"),),
     ),
     _loss(
-        "logits_flat",
+        "logits_flattened",
         "With targets, the logits are returned flattened to (B*T, V).",
         "the tensor flattened for the loss, and the one returned",
     ),

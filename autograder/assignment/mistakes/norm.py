@@ -59,14 +59,14 @@ ROWS = (
         ("not centred",),
     ),
     _norm(
-        "norm_not_divided",
+        "norm_not_scaled",
         "LayerNorm subtracts the mean but does not divide by the standard deviation.",
         "the denominator of your LayerNorm",
         "norm",
         ("not divided",),
     ),
     _norm(
-        "norm_by_variance",
+        "norm_divides_by_variance",
         "LayerNorm divides by the variance, not by its square root.",
         "the denominator of your LayerNorm",
         "norm",

@@ -17,12 +17,12 @@ ROWS = (
         "its last line",
     ),
     _formula(
-        "formula_fixed",
+        "formula_constant",
         "It returns the same numbers for all arguments.",
         "the letters V, T_max, d and L in your formula",
     ),
     _formula(
-        "formula_biases_forgotten",
+        "formula_biases_missing",
         "The biases of this part are not counted.",
         "which of its matrices have a bias, and how long each one is",
     ),
@@ -68,7 +68,7 @@ ROWS = (
         "the sign of the second term",
     ),
     _expected(
-        "expected_loss_deviation",
+        "expected_loss_std",
         "The standard deviation is used where the variance belongs.",
         "the second term",
     ),

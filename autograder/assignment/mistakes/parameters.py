@@ -13,7 +13,7 @@ ROWS = (
     _count("position_row_missing", "The position embedding has one row too few.", "the sizes of the embeddings"),
     _count("position_row_extra", "The position embedding has one row too many.", "the sizes of the embeddings"),
     _count(
-        "positions_per_row",
+        "position_batch_axis",
         "The position embedding has a batch axis: one table per batch row.",
         "the shape of the position embedding",
     ),
@@ -44,7 +44,7 @@ ROWS = (
         "the modules that forward never calls",
     ),
     _count(
-        "sizes_fixed",
+        "sizes_hard_coded",
         "The count is right only at the course's sizes: a size is hard-coded or global.",
         "the sizes: they should come from the constructor's arguments",
     ),

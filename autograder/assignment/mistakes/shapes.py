@@ -24,7 +24,7 @@ ROWS = (
         "how each shape is taken from its tensor",
     ),
     _shapes(
-        "shapes_fixed",
+        "shapes_hard_coded",
         "A size is hard-coded in the table; at other sizes it is wrong.",
         "the shapes: take each one from a tensor that went through the model",
     ),

@@ -245,7 +245,7 @@ def _implied(reading: layout.Layout, H: int) -> list[str]:
     if any(shared):
         found.append("heads_shared" if all(shared) else "heads_share_keys_values")
     if reading["q"].shape[2] * H != reading["q"].shape[1]:
-        found.append("heads_full_size")
+        found.append("heads_full_width")
     return found
 
 

@@ -183,13 +183,13 @@ CAUSES: tuple[Cause, ...] = (
         lambda c: len(_matrices(c, "attention")) <= 4,  # one head and the projection
     ),
     Cause(
-        "heads_small",
+        "heads_slice_input",
         "attention",
         lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
         lambda c: len(_matrices(c, "attention")) > 4,
     ),
     Cause(
-        "heads_small",
+        "heads_slice_input",
         "attention",
         lambda c: -3 * (c.dims.d**2 - (c.dims.d // c.dims.H) ** 2) * c.dims.L,
     ),
@@ -204,8 +204,8 @@ CAUSES: tuple[Cause, ...] = (
         lambda c: -c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
     ),
     Cause("heads_not_registered", "attention", lambda c: -3 * c.dims.d**2 * c.dims.L),
-    Cause("heads_full_size", "attention", lambda c: 4 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
-    Cause("heads_full_size", "attention", lambda c: 3 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
+    Cause("heads_full_width", "attention", lambda c: 4 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
+    Cause("heads_full_width", "attention", lambda c: 3 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
     Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.L),
     Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.H * c.dims.L),
     *(
@@ -250,7 +250,7 @@ CAUSES: tuple[Cause, ...] = (
     Cause("positions_missing", OUTSIDE, lambda c: -c.dims.T_max * c.dims.d),
     Cause("embedding_missing", OUTSIDE, lambda c: -c.dims.V * c.dims.d),
     Cause(
-        "positions_per_row",
+        "position_batch_axis",
         OUTSIDE,
         lambda c: c.delta(OUTSIDE),
         lambda c: any(len(shape) > 2 and shape[-2:] == (c.dims.T_max, c.dims.d) for shape in _matrices(c, OUTSIDE)),

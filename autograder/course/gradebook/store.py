@@ -187,7 +187,7 @@ class Gradebook:
         """Store the verdicts of ``report``, replacing earlier ones under the same conditions; return its id."""
         facts = report.provenance
         key = (report.submission.sha256, facts.grader, facts.rubric, facts.seed_id)
-        environment = json.dumps([facts.torch, facts.python, facts.platform, sorted(facts.confinement)])
+        environment = json.dumps([facts.torch, facts.python, facts.platform, sorted(facts.sandbox)])
         bonus = {criterion.id for criterion in report.criteria if criterion.bonus}
         found = self.stored(*key)
         if found is not None:

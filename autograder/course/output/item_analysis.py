@@ -52,7 +52,7 @@ class ItemAnalysis:
             item.points += verdict.score
             item.most += verdict.max_score
             for one in verdict.diagnosis:
-                self.sentences.setdefault(one.mistake, one.sentence)
+                self.sentences.setdefault(one.mistake, one.message)
                 item.mistakes[one.mistake] += 1
                 own.add(one.mistake)
         self.students += 1

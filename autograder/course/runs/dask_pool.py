@@ -56,12 +56,12 @@ def main() -> None:
     assignment = assignments.load(request["assignment"])
     conditions = RunConfig(assignment, rubric, base64.b64decode(request["secret"]), request["accept"])
     answers = []
-    zygote, accepted = start_zygote(conditions)
+    zygote, accepted_risks = start_zygote(conditions)
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder, zygote:
         for sha256, data in request["sources"]:
             path = Path(folder) / "submission.zip"
             path.write_bytes(base64.b64decode(data))
-            one = grade_one(path, sha256, zygote, accepted, conditions)
+            one = grade_one(path, sha256, zygote, accepted_risks, conditions)
             answers.append((one.sha256, one.document, one.trouble))
     json.dump(answers, sys.stdout)
 

@@ -73,7 +73,9 @@ def start_zygote(conditions: RunConfig, folders: Sequence[Path] = ()) -> tuple[S
         raise
 
 
-def grade_one(path: Path, sha256: str, zygote: Zygote, accepted: tuple[str, ...], conditions: RunConfig) -> GradeResult:
+def grade_one(
+    path: Path, sha256: str, zygote: Zygote, accepted_risks: tuple[str, ...], conditions: RunConfig
+) -> GradeResult:
     """Grade the sources in ``path``. Raises SandboxError."""
     try:
         handed_in = read_submission(path, conditions.assignment)
@@ -88,7 +90,7 @@ def grade_one(path: Path, sha256: str, zygote: Zygote, accepted: tuple[str, ...]
         conditions.rubric,
         secret=conditions.secret,
         mode="official",
-        accepted=accepted,
+        accepted_risks=accepted_risks,
     )
     # Only the gradebook contains students' names.
     facts = report.submission.model_copy(update={"id": sha256[:12]})
@@ -124,9 +126,9 @@ class LocalPool:
 
     def _start(self) -> None:
         global _shared
-        self._zygote, accepted = start_zygote(self.conditions, self._folders)
+        self._zygote, accepted_risks = start_zygote(self.conditions, self._folders)
         try:
-            _shared = (self._zygote, accepted, self.conditions)
+            _shared = (self._zygote, accepted_risks, self.conditions)
             context = multiprocessing.get_context("fork")
             self._executor = ProcessPoolExecutor(self._workers, context, _started, (os.getpid(),))
             self._executor.submit(os.getpid).result()  # the first task forks all workers, before any thread starts

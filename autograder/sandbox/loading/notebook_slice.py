@@ -2,7 +2,7 @@
 
 A notebook contains more than definitions: it installs, plots, trains and experiments. From the names asked for, this
 module follows looked-up names to the statements that bind them, and leaves out the rest. Of several definitions of a
-name the last counts, plus an earlier one that it uses (``class GPT(GPT)``).
+name the last counts, plus an earlier one that it uses (``class Model(Model)``).
 
 Only the standard library is used here: this runs beside student code, and in a student's own kernel.
 """
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from autograder.sandbox.loading import parse
 
 MAX_COMMANDS = 50  # lines of one cell recognised as commands one by one
-# Cell magics around ordinary code; %%writefile gpt.py is a way to write a class, too.
+# Cell magics around ordinary code; %%writefile model.py is a way to write a class, too.
 AROUND_CODE = re.compile(r"%%(time|timeit|capture|prun|python3?|py|writefile\s+(-a\s+)?\S+\.py)\b")
 COMMAND = re.compile(r"\s*(?P<sure>[%!]|\w[\w, ]*=\s*[%!])|\s*\?|.*\?\s*$")
 OWN = re.compile(r"(from|import)\s+autograder\b|check(\.\w+)?\(")  # the calls that ask for points
@@ -108,7 +108,7 @@ def _taken_out(lines: list[str], number: int) -> int:
 
 def _binds(node: ast.AST) -> frozenset[str]:
     """Return the names that a statement binds at the top level, or whose object it changes."""
-    if isinstance(node, ast.Expr):  # setattr(GPT, "generate", generate)
+    if isinstance(node, ast.Expr):  # setattr(Model, "generate", generate)
         call = node.value
         known = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "setattr"
         return frozenset(_root(a) for a in call.args[:1]) if known and isinstance(call, ast.Call) else frozenset()
@@ -121,7 +121,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, IMPORT):
         yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
     elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
-        if isinstance(node.ctx, ast.Store):  # also GPT.generate = generate
+        if isinstance(node.ctx, ast.Store):  # also Model.generate = generate
             yield _root(node)
     elif not isinstance(node, ast.Lambda):
         for child in ast.iter_child_nodes(node):

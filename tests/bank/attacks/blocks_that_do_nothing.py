@@ -5,12 +5,12 @@
 # names = ["blocks_unused"]
 # [loses]
 # "block.composition" = "failed"
-# "block.identity" = "failed"
+# "block.residual_path" = "failed"
 # "model.composition" = "partial"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"
-# "causality.past" = "failed"
+# "causality.full_context" = "failed"
 # ///
 
 

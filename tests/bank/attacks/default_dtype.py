@@ -4,9 +4,9 @@
 # like = "mistakes/attention_sdpa_not_causal"
 # [loses]
 # "attention.shape" = "failed"
-# "attention.simplex" = "failed"
-# "mlp.alone" = "failed"
-# "block.identity" = "failed"
+# "attention.rows_sum_to_one" = "failed"
+# "mlp.position_wise" = "failed"
+# "block.residual_path" = "failed"
 # [bonus]
 # "bonus.batched_heads" = "failed"
 # ///

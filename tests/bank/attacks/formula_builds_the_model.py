@@ -5,7 +5,7 @@
 # extends_paper = true
 # [loses]
 # "parameters.formula" = "failed"
-# "parameters.shares" = "failed"
+# "parameters.percentages" = "failed"
 # ///
 #: file paper.py
 

@@ -2,7 +2,7 @@
 # about = "tokens are drawn uniformly, and forward then gives each context the token that was drawn for it"
 # extends = "reference"
 # [loses]
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"

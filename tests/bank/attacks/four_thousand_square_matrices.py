@@ -4,7 +4,7 @@
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
-# "attention.simplex" = "failed"
+# "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
 # ///
 

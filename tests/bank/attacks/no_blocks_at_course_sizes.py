@@ -5,7 +5,7 @@
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"
-# "causality.past" = "failed"
+# "causality.full_context" = "failed"
 # ///
 
 

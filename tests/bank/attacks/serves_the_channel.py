@@ -5,7 +5,7 @@
 # like = "broken/exit_at_import"
 # [loses]
 # "parameters.formula" = "crashed"
-# "parameters.shares" = "crashed"
+# "parameters.percentages" = "crashed"
 # "paper.block_matrices" = "crashed"
 # "paper.expected_loss" = "crashed"
 # "paper.layer_norm" = "crashed"

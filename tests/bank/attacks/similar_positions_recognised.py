@@ -6,7 +6,7 @@
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
-# "attention.simplex" = "passed"
+# "attention.rows_sum_to_one" = "passed"
 # ///
 
 

@@ -4,8 +4,8 @@
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
-# "attention.simplex" = "failed"
-# "causality.simplex" = "failed"
+# "attention.rows_sum_to_one" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # [bonus]
 # "bonus.qk_ov" = "failed"
 # ///

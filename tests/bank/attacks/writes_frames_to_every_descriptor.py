@@ -5,7 +5,7 @@
 # like = "broken/exit_at_import"
 # [loses]
 # "parameters.formula" = "failed"
-# "parameters.shares" = "failed"
+# "parameters.percentages" = "failed"
 # "paper.block_matrices" = "failed"
 # "paper.expected_loss" = "failed"
 # "paper.layer_norm" = "failed"

@@ -1,16 +1,16 @@
 # /// bank
 # about = "a right model with attention, MLP and blocks written out inside GPT: the three classes do not exist"
 # [loses]
-# "attention.shape" = "missing"
-# "attention.formula" = "missing"
-# "attention.heads" = "missing"
-# "attention.simplex" = "missing"
-# "attention.causal" = "missing"
-# "mlp.formula" = "missing"
-# "mlp.width" = "missing"
-# "mlp.alone" = "missing"
-# "block.composition" = "missing"
-# "block.identity" = "missing"
+# "attention.shape" = "not_implemented"
+# "attention.formula" = "not_implemented"
+# "attention.heads" = "not_implemented"
+# "attention.rows_sum_to_one" = "not_implemented"
+# "attention.causal" = "not_implemented"
+# "mlp.formula" = "not_implemented"
+# "mlp.width" = "not_implemented"
+# "mlp.position_wise" = "not_implemented"
+# "block.composition" = "not_implemented"
+# "block.residual_path" = "not_implemented"
 # "parameters.by_part" = "blocked"
 # ///
 import math

@@ -3,7 +3,7 @@
 # facts = "M32"
 # extends = "reference"
 # names = ["heads_wrong_number"]
-# also = ["sizes_fixed"]
+# also = ["sizes_hard_coded"]
 # [loses]
 # "attention.heads" = "failed"
 # "parameters.other_sizes" = "failed"

@@ -2,7 +2,7 @@
 # about = "each head has the full width d; the projection takes H * d to d"
 # facts = "M24"
 # extends = "reference"
-# names = ["heads_full_size"]
+# names = ["heads_full_width"]
 # [loses]
 # "attention.heads" = "failed"
 # "parameters.total" = "failed"

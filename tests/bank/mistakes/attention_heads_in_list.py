@@ -10,7 +10,7 @@
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
 # [bonus]
-# "bonus.qk_ov" = "missing"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 
 

@@ -2,7 +2,7 @@
 # about = "tril(diagonal=1): each token also sees the next one"
 # facts = "M15"
 # extends = "reference"
-# names = ["mask_one_more"]
+# names = ["mask_off_by_one"]
 # [loses]
 # "attention.formula" = "partial"
 # "attention.causal" = "failed"

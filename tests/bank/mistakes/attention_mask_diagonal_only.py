@@ -6,7 +6,7 @@
 # [loses]
 # "attention.formula" = "partial"
 # "attention.causal" = "failed"
-# "causality.past" = "failed"
+# "causality.full_context" = "failed"
 # ///
 
 

@@ -2,7 +2,7 @@
 # about = "-1e9 added where the position may be read, as if the 0/1 mask were additive; later ones at -inf"
 # facts = "M13"
 # extends = "reference"
-# names = ["scores_lost"]
+# names = ["scores_swamped"]
 # [loses]
 # "attention.formula" = "partial"
 # ///

@@ -6,10 +6,10 @@
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
-# "attention.simplex" = "failed"
+# "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
-# "causality.simplex" = "failed"
-# "generation.contract" = "failed"
+# "causality.rows_sum_to_one" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # ///
 

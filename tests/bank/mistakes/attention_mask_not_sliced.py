@@ -2,17 +2,17 @@
 # about = "the mask is not cut to (T, T): only T = T_max works"
 # facts = "M16"
 # extends = "reference"
-# names = ["mask_not_cut"]
+# names = ["mask_not_sliced"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
-# "attention.simplex" = "failed"
+# "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
-# "causality.simplex" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # "shapes.course" = "failed"
 # "shapes.other_sizes" = "failed"
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.sampling" = "failed"
 # [bonus]

@@ -2,12 +2,12 @@
 # about = "triu instead of tril: each token sees only itself and what follows"
 # facts = "M12"
 # extends = "reference"
-# names = ["mask_upside_down"]
+# names = ["mask_anti_causal"]
 # [loses]
 # "attention.formula" = "partial"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
-# "causality.past" = "failed"
+# "causality.full_context" = "failed"
 # ///
 #: file head.py
 import torch

@@ -2,12 +2,12 @@
 # about = "the heads are merged by a reshape alone, not transposed back"
 # facts = "own"
 # extends = "reference"
-# names = ["heads_merged_wrongly"]
+# names = ["merge_without_transpose"]
 # [loses]
 # "attention.formula" = "partial"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
-# "causality.simplex" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # [bonus]
 # "bonus.qk_ov" = "failed"
 # ///

@@ -6,8 +6,8 @@
 # [loses]
 # "attention.formula" = "partial"
 # "attention.causal" = "failed"
-# "causality.past" = "failed"
-# "causality.batch_rows" = "failed"
+# "causality.full_context" = "failed"
+# "causality.batch_independence" = "failed"
 # [bonus]
 # "bonus.qk_ov" = "failed"
 # ///

@@ -9,7 +9,7 @@
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # "bonus.qk_ov" = "failed"
 # ///
 

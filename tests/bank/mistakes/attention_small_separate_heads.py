@@ -2,7 +2,7 @@
 # about = "each head is given its own slice of the input, of width d_head"
 # facts = "M18"
 # extends = "reference"
-# names = ["heads_small"]
+# names = ["heads_slice_input"]
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"

@@ -2,7 +2,7 @@
 # about = "the input is cut into H slices, and all go through one small query, key and value"
 # facts = "M18"
 # extends = "reference"
-# names = ["heads_small"]
+# names = ["heads_slice_input"]
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"

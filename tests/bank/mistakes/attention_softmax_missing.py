@@ -5,8 +5,8 @@
 # names = ["softmax_missing"]
 # [loses]
 # "attention.formula" = "partial"
-# "attention.simplex" = "failed"
-# "causality.simplex" = "failed"
+# "attention.rows_sum_to_one" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # ///
 
 

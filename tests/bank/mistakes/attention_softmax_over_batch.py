@@ -5,11 +5,11 @@
 # names = ["softmax_over_batch"]
 # [loses]
 # "attention.formula" = "partial"
-# "attention.simplex" = "failed"
+# "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
-# "causality.batch_rows" = "failed"
-# "causality.simplex" = "failed"
+# "causality.batch_independence" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # ///
 
 

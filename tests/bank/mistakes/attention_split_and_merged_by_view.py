@@ -2,12 +2,12 @@
 # about = "(B, T, d) is viewed as (B, H, T, d_head) and back without any transpose"
 # facts = "own"
 # extends = "reference"
-# names = ["heads_merged_wrongly", "heads_split_by_view"]
+# names = ["merge_without_transpose", "split_without_transpose"]
 # [loses]
 # "attention.formula" = "failed"
 # "attention.causal" = "failed"
-# "causality.past" = "failed"
-# "causality.simplex" = "failed"
+# "causality.full_context" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # [bonus]
 # "bonus.qk_ov" = "failed"
 # ///

@@ -2,12 +2,12 @@
 # about = "(B, T, d) is viewed as (B, H, T, d_head) at once: positions and heads mix"
 # facts = "own"
 # extends = "reference"
-# names = ["heads_split_by_view"]
+# names = ["split_without_transpose"]
 # [loses]
 # "attention.formula" = "partial"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
-# "causality.simplex" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # [bonus]
 # "bonus.qk_ov" = "failed"
 # ///

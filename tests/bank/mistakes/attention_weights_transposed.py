@@ -5,10 +5,10 @@
 # names = ["weights_transposed"]
 # [loses]
 # "attention.formula" = "partial"
-# "attention.simplex" = "failed"
+# "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
-# "causality.simplex" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # ///
 
 

@@ -2,7 +2,7 @@
 # about = "view(B, H, T, d_head) straight from (B, T, d): tokens and heads are mixed up"
 # facts = "bonus"
 # extends = "reference"
-# also = ["heads_split_by_view", "heads_merged_wrongly"]
+# also = ["split_without_transpose", "merge_without_transpose"]
 # [bonus]
 # "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "failed"

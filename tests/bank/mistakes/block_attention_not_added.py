@@ -5,7 +5,7 @@
 # names = ["block_no_attention"]
 # [loses]
 # "block.composition" = "partial"
-# "causality.past" = "failed"
+# "causality.full_context" = "failed"
 # ///
 
 

@@ -5,8 +5,8 @@
 # names = ["dropout_in_eval"]
 # [loses]
 # "block.composition" = "failed"
-# "block.identity" = "failed"
-# "causality.simplex" = "failed"
+# "block.residual_path" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # ///
 
 

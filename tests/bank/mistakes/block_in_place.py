@@ -2,7 +2,7 @@
 # about = "x += ... changes in place what the LayerNorm still needs for its gradient"
 # facts = "own"
 # extends = "reference"
-# names = ["changed_in_place"]
+# names = ["in_place_change"]
 # [loses]
 # "model.training" = "failed"
 # ///

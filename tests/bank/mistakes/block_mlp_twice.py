@@ -5,7 +5,7 @@
 # names = ["block_mlp_twice"]
 # [loses]
 # "block.composition" = "partial"
-# "causality.past" = "failed"
+# "causality.full_context" = "failed"
 # ///
 
 

@@ -5,7 +5,7 @@
 # names = ["block_no_residual"]
 # [loses]
 # "block.composition" = "partial"
-# "block.identity" = "failed"
+# "block.residual_path" = "failed"
 # ///
 
 

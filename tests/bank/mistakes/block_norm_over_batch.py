@@ -5,7 +5,7 @@
 # names = ["norm_over_batch"]
 # [loses]
 # "block.composition" = "partial"
-# "causality.batch_rows" = "failed"
+# "causality.batch_independence" = "failed"
 # ///
 
 

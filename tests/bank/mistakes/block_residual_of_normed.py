@@ -2,10 +2,10 @@
 # about = "the sum starts from the normed stream"
 # facts = "M46"
 # extends = "reference"
-# names = ["block_residual_of_normed"]
+# names = ["block_residual_from_norm"]
 # [loses]
 # "block.composition" = "partial"
-# "block.identity" = "failed"
+# "block.residual_path" = "failed"
 # ///
 
 

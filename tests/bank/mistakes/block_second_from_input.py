@@ -2,7 +2,7 @@
 # about = "the second residual adds the block's input"
 # facts = "M47"
 # extends = "reference"
-# names = ["block_second_from_input"]
+# names = ["block_mlp_added_to_input"]
 # [loses]
 # "block.composition" = "partial"
 # ///

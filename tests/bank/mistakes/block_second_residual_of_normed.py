@@ -2,10 +2,10 @@
 # about = "x is overwritten by its normed copy before the MLP"
 # facts = "own"
 # extends = "reference"
-# names = ["block_second_residual_of_normed"]
+# names = ["block_second_residual_from_norm"]
 # [loses]
 # "block.composition" = "partial"
-# "block.identity" = "failed"
+# "block.residual_path" = "failed"
 # ///
 
 

@@ -2,10 +2,10 @@
 # about = "the shortcut is added although the sum has it already"
 # facts = "own"
 # extends = "reference"
-# names = ["block_stream_doubled"]
+# names = ["block_residual_doubled"]
 # [loses]
 # "block.composition" = "partial"
-# "block.identity" = "failed"
+# "block.residual_path" = "failed"
 # ///
 
 

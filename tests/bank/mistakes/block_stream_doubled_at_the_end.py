@@ -2,10 +2,10 @@
 # about = "x += x + MLP(...): the stream is counted twice"
 # facts = "own"
 # extends = "reference"
-# names = ["block_stream_doubled"]
+# names = ["block_residual_doubled"]
 # [loses]
 # "block.composition" = "partial"
-# "block.identity" = "failed"
+# "block.residual_path" = "failed"
 # ///
 
 

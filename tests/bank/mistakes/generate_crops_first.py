@@ -2,7 +2,7 @@
 # about = "the context is cropped to the first T_max tokens"
 # facts = "M74"
 # extends = "reference"
-# also = ["generate_crops_first"]
+# also = ["generate_crops_wrong_end"]
 # [loses]
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"

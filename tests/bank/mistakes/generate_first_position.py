@@ -4,7 +4,7 @@
 # extends = "reference"
 # also = ["generate_first_position"]
 # [loses]
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"

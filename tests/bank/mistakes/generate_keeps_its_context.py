@@ -1,9 +1,9 @@
 # /// bank
 # about = "generate keeps its context, as a cache that is not emptied: the next call goes on from it"
 # extends = "reference"
-# also = ["generate_remembers"]
+# also = ["generate_keeps_state"]
 # [loses]
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # ///
 
 

@@ -1,9 +1,9 @@
 # /// bank
 # about = "generate keeps its context in a global list: even another model goes on from it"
 # extends = "reference"
-# also = ["generate_remembers"]
+# also = ["generate_keeps_state"]
 # [loses]
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # ///
 
 PAST = []

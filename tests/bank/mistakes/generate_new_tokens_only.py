@@ -2,9 +2,9 @@
 # about = "returns the new tokens without the prompt"
 # facts = "M80"
 # extends = "reference"
-# also = ["generate_new_tokens_only"]
+# also = ["generate_without_prompt"]
 # [loses]
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"

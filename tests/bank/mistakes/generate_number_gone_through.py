@@ -2,9 +2,9 @@
 # about = "for _ in max_new_tokens, without range"
 # facts = "own"
 # extends = "reference"
-# also = ["number_gone_through"]
+# also = ["int_not_iterable"]
 # [loses]
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"

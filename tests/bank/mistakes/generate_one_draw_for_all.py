@@ -2,9 +2,9 @@
 # about = "one token is drawn, and every row of the batch gets it"
 # facts = "M80"
 # extends = "reference"
-# also = ["generate_one_draw"]
+# also = ["generate_one_sample_per_batch"]
 # [loses]
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"

@@ -2,9 +2,9 @@
 # about = "the tokens are written into torch.zeros, which holds floats"
 # facts = "own"
 # extends = "reference"
-# also = ["tokens_not_whole"]
+# also = ["float_tokens"]
 # [loses]
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"

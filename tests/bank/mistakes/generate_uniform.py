@@ -3,7 +3,7 @@
 # extends = "reference"
 # also = ["generate_uniform"]
 # [loses]
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"

@@ -2,7 +2,7 @@
 # about = "cross_entropy is given (B, T, V) and (B, T)"
 # facts = "M69"
 # extends = "reference"
-# names = ["loss_over_wrong_axis"]
+# names = ["loss_class_axis"]
 # [loses]
 # "model.gradients" = "failed"
 # "model.loss" = "failed"

@@ -2,7 +2,7 @@
 # about = "one more residual around each block in GPT.forward"
 # facts = "M50"
 # extends = "reference"
-# names = ["stack_extra_residual"]
+# names = ["blocks_extra_residual"]
 # [loses]
 # "model.composition" = "partial"
 # ///

@@ -13,7 +13,7 @@
 # "shapes.course" = "failed"
 # "shapes.other_sizes" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # ///
 
 

@@ -3,7 +3,7 @@
 # facts = "M72"
 # extends = "reference"
 # names = ["blocks_wrong_number"]
-# also = ["sizes_fixed", "scaling_fixed"]
+# also = ["sizes_hard_coded", "scaling_constant"]
 # [loses]
 # "model.composition" = "partial"
 # "parameters.other_sizes" = "failed"

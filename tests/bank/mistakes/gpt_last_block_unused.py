@@ -2,7 +2,7 @@
 # about = "the last block is not applied"
 # facts = "M55"
 # extends = "reference"
-# names = ["stack_last_missing"]
+# names = ["last_block_unused"]
 # [loses]
 # "model.composition" = "partial"
 # ///

@@ -2,7 +2,7 @@
 # about = "forward returns the logarithms of probabilities"
 # facts = "own"
 # extends = "reference"
-# names = ["logits_log_softmaxed"]
+# names = ["logits_are_log_probabilities"]
 # [loses]
 # "model.composition" = "partial"
 # ///

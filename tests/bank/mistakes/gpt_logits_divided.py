@@ -2,7 +2,7 @@
 # about = "the logits are divided by sqrt(d)"
 # facts = "own"
 # extends = "reference"
-# names = ["logits_divided"]
+# names = ["logits_scaled"]
 # [loses]
 # "model.composition" = "partial"
 # ///

@@ -8,12 +8,12 @@
 # "model.loss" = "failed"
 # "model.training" = "failed"
 # "causality.full_model" = "failed"
-# "causality.past" = "failed"
-# "causality.batch_rows" = "failed"
-# "causality.simplex" = "failed"
+# "causality.full_context" = "failed"
+# "causality.batch_independence" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # "initial_loss.window" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # ///
 
 

@@ -2,7 +2,7 @@
 # about = "logits are viewed as (B, V, T), not transposed, for F.cross_entropy"
 # facts = "M70"
 # extends = "reference"
-# names = ["logits_in_another_order"]
+# names = ["logits_reordered"]
 # [loses]
 # "model.loss" = "failed"
 # "model.training" = "failed"

@@ -12,19 +12,19 @@
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"
 # "causality.full_model" = "failed"
-# "causality.past" = "failed"
-# "causality.batch_rows" = "failed"
-# "causality.simplex" = "failed"
+# "causality.full_context" = "failed"
+# "causality.batch_independence" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # "initial_loss.window" = "failed"
 # "initial_loss.residual_scaling" = "failed"
 # "shapes.course" = "failed"
 # "shapes.other_sizes" = "failed"
-# "generation.contract" = "failed"
+# "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # "generation.sampling" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # ///
 
 

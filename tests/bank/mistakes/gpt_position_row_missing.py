@@ -2,7 +2,7 @@
 # about = "the position table has T_max - 1 rows, since places end at T_max - 1"
 # facts = "own"
 # extends = "reference"
-# names = ["past_the_table"]
+# names = ["index_out_of_range"]
 # also = ["position_row_missing"]
 # [loses]
 # "model.composition" = "failed"
@@ -12,14 +12,14 @@
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
 # "causality.full_model" = "failed"
-# "causality.past" = "failed"
-# "causality.batch_rows" = "failed"
-# "causality.simplex" = "failed"
+# "causality.full_context" = "failed"
+# "causality.batch_independence" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # "initial_loss.window" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # ///
 
 

@@ -2,7 +2,7 @@
 # about = "every position gets the row number T - 1"
 # facts = "own"
 # extends = "reference"
-# names = ["positions_all_alike"]
+# names = ["positions_constant"]
 # [loses]
 # "model.composition" = "partial"
 # ///

@@ -2,7 +2,7 @@
 # about = "torch.zeros instead of torch.arange: every position gets row 0"
 # facts = "own"
 # extends = "reference"
-# names = ["positions_all_alike"]
+# names = ["positions_constant"]
 # [loses]
 # "model.composition" = "partial"
 # ///

@@ -2,8 +2,8 @@
 # about = "positions are counted along the batch axis"
 # facts = "M56"
 # extends = "reference"
-# names = ["positions_by_row"]
-# also = ["past_the_table"]
+# names = ["positions_by_batch_row"]
+# also = ["index_out_of_range"]
 # [loses]
 # "model.composition" = "partial"
 # "generation.sampling" = "failed"

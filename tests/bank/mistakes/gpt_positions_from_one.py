@@ -2,7 +2,7 @@
 # about = "positions start at 1, in a table of T_max + 1 rows"
 # facts = "own"
 # extends = "reference"
-# names = ["positions_from_one"]
+# names = ["positions_start_at_one"]
 # also = ["position_row_extra"]
 # [loses]
 # "model.composition" = "partial"

@@ -2,7 +2,7 @@
 # about = "pos_emb.weight[-T:]: the last T rows of the table"
 # facts = "own"
 # extends = "reference"
-# names = ["positions_from_the_end"]
+# names = ["positions_last_T"]
 # [loses]
 # "model.composition" = "partial"
 # ///

@@ -2,7 +2,7 @@
 # about = "the table of positions has a batch axis of 32: one table for each row"
 # facts = "M58"
 # extends = "reference"
-# also = ["positions_per_row"]
+# also = ["position_batch_axis"]
 # [loses]
 # "model.composition" = "failed"
 # "parameters.total" = "failed"

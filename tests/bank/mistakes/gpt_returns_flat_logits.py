@@ -2,7 +2,7 @@
 # about = "with targets the logits come back as (B*T, V)"
 # facts = "M66"
 # extends = "reference"
-# names = ["logits_flat"]
+# names = ["logits_flattened"]
 # [loses]
 # "model.loss" = "partial"
 # ///

@@ -2,13 +2,13 @@
 # about = "forward returns softmax(logits), and cross_entropy is given these"
 # facts = "M64"
 # extends = "reference"
-# names = ["logits_softmaxed"]
+# names = ["logits_are_probabilities"]
 # [loses]
 # "model.composition" = "partial"
 # "model.training" = "failed"
 # "initial_loss.window" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # ///
 
 

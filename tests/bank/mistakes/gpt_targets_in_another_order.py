@@ -2,7 +2,7 @@
 # about = "targets are transposed before they are flattened"
 # facts = "M70"
 # extends = "reference"
-# names = ["targets_in_another_order"]
+# names = ["targets_reordered"]
 # [loses]
 # "model.loss" = "failed"
 # "model.training" = "failed"

@@ -1,6 +1,6 @@
 # /// bank
 # about = "forward applies three blocks, however many there are: it shows at the sizes of the course alone"
-# also = ["stack_last_missing"]
+# also = ["last_block_unused"]
 # extends = "reference"
 # [loses]
 # "parameters.total" = "failed"

@@ -6,7 +6,7 @@
 # [loses]
 # "model.composition" = "partial"
 # "model.gradients" = "failed"
-# "causality.past" = "failed"
+# "causality.full_context" = "failed"
 # ///
 
 

@@ -2,11 +2,11 @@
 # about = "the unembedding starts with std 1/sqrt(d): the first loss is 4.65"
 # facts = "section 4"
 # extends = "reference"
-# also = ["head_starts_wide"]
+# also = ["unembedding_init_std"]
 # [loses]
 # "initial_loss.window" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "passed"
 # ///

@@ -2,11 +2,11 @@
 # about = "initialised with std 0.2 instead of 0.02: the first loss is near 6.7"
 # facts = "section 4"
 # extends = "reference"
-# also = ["head_starts_wide"]
+# also = ["unembedding_init_std"]
 # [loses]
 # "initial_loss.window" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "passed"
 # ///

@@ -5,7 +5,7 @@
 # unnamed = "nobody would write this; it is what an attack hides"
 # [loses]
 # "mlp.formula" = "failed"
-# "mlp.alone" = "failed"
+# "mlp.position_wise" = "failed"
 # "causality.full_model" = "failed"
 # ///
 

@@ -2,7 +2,7 @@
 # about = "divided by the variance plus eps, without the root"
 # facts = "own"
 # extends = "reference"
-# names = ["norm_by_variance"]
+# names = ["norm_divides_by_variance"]
 # [loses]
 # "block.composition" = "partial"
 # ///

@@ -2,7 +2,7 @@
 # about = "the mean is subtracted, and nothing is divided"
 # facts = "own"
 # extends = "reference"
-# names = ["norm_not_divided"]
+# names = ["norm_not_scaled"]
 # [loses]
 # "block.composition" = "partial"
 # "initial_loss.window" = "failed"

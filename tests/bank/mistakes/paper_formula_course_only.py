@@ -3,7 +3,7 @@
 # facts = "section 4"
 # extends = "reference"
 # extends_paper = true
-# also = ["formula_fixed"]
+# also = ["formula_constant"]
 # [loses]
 # "parameters.formula" = "failed"
 # ///

@@ -2,7 +2,7 @@
 # about = "parameter_count has the matrices of the blocks only (12 L d^2): their biases are forgotten"
 # facts = "section 4"
 # extends = "reference"
-# also = ["formula_biases_forgotten"]
+# also = ["formula_biases_missing"]
 # [loses]
 # "parameters.formula" = "failed"
 # ///

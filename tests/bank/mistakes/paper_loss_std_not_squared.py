@@ -3,7 +3,7 @@
 # facts = "section 4"
 # extends = "reference"
 # extends_paper = true
-# also = ["expected_loss_deviation"]
+# also = ["expected_loss_std"]
 # [loses]
 # "paper.expected_loss" = "failed"
 # [bonus]

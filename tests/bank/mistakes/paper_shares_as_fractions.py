@@ -5,7 +5,7 @@
 # extends_paper = true
 # also = ["shares_as_fractions"]
 # [loses]
-# "parameters.shares" = "failed"
+# "parameters.percentages" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "passed"

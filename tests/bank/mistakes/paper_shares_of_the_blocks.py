@@ -5,7 +5,7 @@
 # extends_paper = true
 # also = ["shares_of_blocks"]
 # [loses]
-# "parameters.shares" = "failed"
+# "parameters.percentages" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "passed"

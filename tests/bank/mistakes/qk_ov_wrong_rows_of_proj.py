@@ -2,7 +2,7 @@
 # about = "OV takes d_head rows of proj.weight instead of its columns"
 # facts = "bonus"
 # extends = "reference"
-# also = ["products_of_wrong_rows"]
+# also = ["products_proj_transposed"]
 # [bonus]
 # "bonus.weight_tying" = "passed"
 # "bonus.batched_heads" = "passed"

@@ -2,11 +2,11 @@
 # about = "the biases of the two projections are scaled, not their weights"
 # facts = "M73"
 # extends = "reference"
-# also = ["scaling_of_biases"]
+# also = ["scaling_biases_only"]
 # [loses]
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "passed"
 # ///

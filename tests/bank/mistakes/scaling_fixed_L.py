@@ -2,11 +2,11 @@
 # about = "the factor is 1/sqrt(8), whatever L is"
 # facts = "M73"
 # extends = "reference"
-# also = ["scaling_fixed"]
+# also = ["scaling_constant"]
 # [loses]
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # ///
 
 

@@ -2,11 +2,11 @@
 # about = "scaled by 1/(2L)"
 # facts = "M73"
 # extends = "reference"
-# also = ["scaling_without_root"]
+# also = ["scaling_without_sqrt"]
 # [loses]
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
+# "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "passed"
 # "bonus.qk_ov" = "passed"
 # ///

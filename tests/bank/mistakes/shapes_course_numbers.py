@@ -2,7 +2,7 @@
 # about = "width and vocabulary are written into the table as 128 and 65"
 # facts = "5.4 (4)"
 # extends = "reference"
-# also = ["shapes_fixed"]
+# also = ["shapes_hard_coded"]
 # [loses]
 # "shapes.other_sizes" = "failed"
 # [bonus]

@@ -2,7 +2,7 @@
 # about = "every block is given the embeddings: only the last block counts"
 # facts = "M54"
 # extends = "reference"
-# names = ["stack_from_embeddings"]
+# names = ["blocks_all_get_embeddings"]
 # [loses]
 # "model.composition" = "partial"
 # ///

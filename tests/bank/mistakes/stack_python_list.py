@@ -8,9 +8,9 @@
 # "parameters.by_part" = "partial"
 # "initial_loss.residual_scaling" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import torch
 import torch.nn as nn

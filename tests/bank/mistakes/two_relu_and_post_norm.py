@@ -6,7 +6,7 @@
 # [loses]
 # "mlp.formula" = "partial"
 # "block.composition" = "partial"
-# "block.identity" = "failed"
+# "block.residual_path" = "failed"
 # ///
 
 

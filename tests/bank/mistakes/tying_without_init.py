@@ -2,7 +2,7 @@
 # about = "the tied matrix keeps nn.Embedding's N(0, 1): the first loss is far above 4.45"
 # facts = "bonus"
 # extends = "reference"
-# also = ["tied_starts_wide"]
+# also = ["tied_init_std"]
 # [bonus]
 # "bonus.weight_tying" = "failed"
 # "bonus.batched_heads" = "passed"

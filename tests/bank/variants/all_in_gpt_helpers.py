@@ -2,9 +2,9 @@
 # about = "GPT runs the blocks' parts itself through module-level helper functions, Block does the same"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 import matplotlib_free as plt  # my own module: text plots

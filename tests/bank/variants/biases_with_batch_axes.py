@@ -2,9 +2,9 @@
 # about = "biases, gains and the position table keep leading axes of 1, as numpy habit has it"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import torch
 from torch import nn

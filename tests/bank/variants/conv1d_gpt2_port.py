@@ -2,9 +2,9 @@
 # about = "GPT-2's Conv1D class, weights (in, out); where with a -1e4 buffer; forward returns a namedtuple"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 from collections import namedtuple

@@ -3,9 +3,9 @@
 # about = "Latin-1, CRLF and tabs, French comments, helper module, block inlined into a Sequential of residuals"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 # Étape 5 : assembler le modèle
 import torch

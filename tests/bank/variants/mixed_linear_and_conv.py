@@ -2,9 +2,9 @@
 # about = "q and k by nn.Linear, v as a Conv1D (in, out), output (H, d_head, d); the MLP half raw, half nn.Linear"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 

@@ -2,9 +2,9 @@
 # about = "q (d, d), k (H, d, d_head), v (d, H, d_head) and o (H, d_head, d) in a ParameterDict, all by einsum"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 

@@ -3,8 +3,8 @@
 # facts = "3b"
 # [bonus]
 # "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import torch
 import torch.nn as nn

@@ -2,9 +2,9 @@
 # about = "dataclass config behind the required constructors, fused qkv, GPT-2 initialisation, c_attn / c_proj names"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 from dataclasses import dataclass

@@ -2,9 +2,9 @@
 # about = "own LayerNorm, additive triu mask of finfo.min per call, heads as lists of Linears, positions a Parameter"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import torch as t
 import torch.nn as nn

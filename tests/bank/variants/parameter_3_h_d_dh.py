@@ -2,9 +2,9 @@
 # about = "one Parameter (3, H, d, d_head), output (H, d_head, d); one-hot embeddings; Gumbel by exponential"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 

@@ -2,9 +2,9 @@
 # about = "each head one Linear(d, 3 d_head); shape_table returns a dict; init std 0.02/sqrt(2L) by parameter name"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import torch
 import torch.nn as nn

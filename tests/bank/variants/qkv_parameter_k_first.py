@@ -2,9 +2,9 @@
 # about = "one Parameter (d, 3d) with chunks k, q, v; bmm over merged batch and heads; loss by log_softmax and gather"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 import torch

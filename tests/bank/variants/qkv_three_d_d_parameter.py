@@ -2,9 +2,9 @@
 # about = "one Parameter (3, d, d); torch.where; rsqrt norm with eps 1e-6; stages in a base class; Categorical"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 # about = "q, k, v of full width, an output Linear for each head of which the first has the bias"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 

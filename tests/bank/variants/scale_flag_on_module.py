@@ -2,9 +2,9 @@
 # about = "build-nanogpt: a flag on c_proj, read by _init_weights; CausalSelfAttention in Block; MLP as a subclass"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 import torch

@@ -2,9 +2,9 @@
 # about = "separate q, k, v of full width and F.scaled_dot_product_attention(is_causal=True); head-major chunks"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import torch
 from torch import nn

@@ -2,9 +2,9 @@
 # about = "MLP is an nn.Sequential, the whole trunk is one nn.Sequential, shape_table by forward hooks"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 from collections import OrderedDict
 

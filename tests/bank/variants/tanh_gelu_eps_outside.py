@@ -2,9 +2,9 @@
 # about = "the tanh form of GELU, as GPT-2 has it; own LayerNorm with eps 1e-6 added to the standard deviation"
 # facts = "3b"
 # [bonus]
-# "bonus.weight_tying" = "missing"
-# "bonus.batched_heads" = "missing"
-# "bonus.qk_ov" = "missing"
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 import math
 
