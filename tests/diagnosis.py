@@ -29,7 +29,7 @@ def main() -> None:
     console.print(f"\n{len(named)} of {len(entries)} wrong submissions are told what it is ({share(entries):.1%})")
     console.print(f"{sum(bool(v.names or v.also) for v in variants)} of {len(variants)} right ones are accused")
     used = {name for entry in entries for name in (*entry.names, *entry.also)}
-    rest = [row.name for row in MISTAKES if row.name not in used and not row.accepted_risks]
+    rest = [row.name for row in MISTAKES if row.name not in used and not row.accepted]
     console.print(f"{len(rest)} of {len(MISTAKES)} rows have no submission in the bank: {', '.join(rest) or 'none'}")
 
 

@@ -43,7 +43,7 @@ def draw(report: Report) -> str:
     """Three criteria of ``report`` as SVG."""
     shown = report.model_copy(update={"criteria": tuple(c for c in report.criteria if c.id in SHOWN)})
     printed = io.StringIO()
-    terminal.record(shown, Console(width=WIDTH, file=printed, force_terminal=True, color_system="standard"))
+    terminal.show(shown, Console(width=WIDTH, file=printed, force_terminal=True, color_system="standard"))
     console = Console(record=True, width=WIDTH, file=io.StringIO())
     console.print(Text.from_ansi(printed.getvalue().rstrip("\n")))
     return IDS.sub("report", FONTS.sub("", console.export_svg(title="make grade"))) + "\n"

@@ -37,7 +37,7 @@ def harmful(report: Report) -> Iterator[str]:
         if bad := _unprintable(text):
             yield f"{bad} in {text[:80]!a}"
     page = io.StringIO()
-    terminal.record(report, Console(file=page, width=80))
+    terminal.show(report, Console(file=page, width=80))
     if bad := _unprintable(page.getvalue()):
         yield f"{bad} is printed"
     if len(page.getvalue()) > MOST_SHOWN:

@@ -79,8 +79,8 @@ def test_a_probe_that_fails_is_the_graders_fault(
 
 WEAKER = """
 import functools
-from autograder.sandbox import process
-process.Zygote = functools.partial(process.Zygote, without=("seccomp",))
+from autograder.sandbox.remote import client
+client.Zygote = functools.partial(client.Zygote, without=("seccomp",))
 from autograder.cli import main
 main()
 """

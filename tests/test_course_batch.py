@@ -225,7 +225,8 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from typing import Any
-from autograder.course import actions
+from autograder.assignment import ASSIGNMENT
+from autograder.course import commands
 from tests import course_kit
 
 class Slow(course_kit.Pool):
@@ -237,10 +238,11 @@ import contextlib
 @contextlib.contextmanager
 def pool(conditions, *_):
     yield Slow(conditions)
-actions._pool = pool
-with actions.opened(Path(sys.argv[2]), None, create=True) as book, actions.alone(book):
+commands._pool = pool
+with commands.open_gradebook(Path(sys.argv[2]), None, create=True) as book, commands.exclusive_lock(book):
     print("ready", flush=True)
-    actions.regrade(book, [Path(sys.argv[1])], workers=1, scheduler=None, roster=None, every=False, assignment=None,
+    commands.regrade(ASSIGNMENT, book, [Path(sys.argv[1])], workers=1, scheduler=None, roster=None, every=False,
+                    nbgrader_name=None,
                     seed=None, rubric=course_kit.ROWS, note="", allow_lower=False, accept=False)
 """
 

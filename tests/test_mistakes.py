@@ -36,7 +36,7 @@ SHAPES: dict[str, list[tuple[str, tuple[int, ...]]]] = {
     "model": [("tok", (V, D)), ("pos", (T_MAX, D)), ("norm.weight", (D,)), ("norm.bias", (D,)), ("head", (V, D))],
 }
 SHAPES["norm"] = SHAPES["block"]
-WAYS = [(row, way) for row in MISTAKES for way in row.ways if not row.accepted_risks]
+WAYS = [(row, way) for row in MISTAKES for way in row.ways if not row.accepted]
 DIFFERS = "For the same weights the output is off by up to 100 % of its maximum, from position 0 on."
 PAIRS = [
     (("scale_sqrt_d", "sqrt d"), ("projection_relu", "relu")),
@@ -126,17 +126,17 @@ def test_rows_have_names_and_words_of_their_own() -> None:
     assert len(set(steps)) == len(steps)
     for row in MISTAKES:
         assert row.sentence[-1] in ".?"
-        assert not re.search(r"[.?] \(", row.told)
+        assert not re.search(r"[.?] \(", row.full_text)
         assert bool(row.step) == bool(row.ways)
-        assert bool(row.look) != row.accepted_risks
+        assert bool(row.look) != row.accepted
         compared = row.component in (*SIZES, "any")
-        whole = f"{DIFFERS} {row.told} Everything else is correct." if compared else row.told
+        whole = f"{DIFFERS} {row.full_text} Everything else is correct." if compared else row.full_text
         assert len(textwrap.wrap(whole, WIDTH)) <= (LINES if compared else LINES - 1), whole
-        assert not any(line in row.told.replace(" ", "") for line in SOLUTION)
+        assert not any(line in row.full_text.replace(" ", "") for line in SOLUTION)
 
 
 def test_the_task_stands_before_the_last_sign() -> None:
-    rows = [row for row in MISTAKES if row.component == "attention" and not row.accepted_risks]
+    rows = [row for row in MISTAKES if row.component == "attention" and not row.accepted]
     for causes in (rows[:1], rows[1:3]):
         for either in (False, True):
             said = str(Failed("Seen.", "Go on.", causes, either))

@@ -26,7 +26,7 @@ pytest.importorskip("jupytext")
 
 from autograder.nbgrader import autograde
 from autograder.nbgrader.course import make
-from autograder.nbgrader.gradebook import NAME, BadInput, enter_scores, opened, require_same_points
+from autograder.nbgrader.gradebook import NAME, BadInput, enter_scores, open_gradebook, require_same_points
 
 ROWS = rubric.load(ASSIGNMENT)
 WRITTEN = 24  # points of the written answers, which are marked by hand
@@ -152,7 +152,7 @@ class NbgraderCourse:
 
     def scores(self) -> dict[str, Any]:
         """By student: points by cell, and in all."""
-        with opened(f"sqlite:///{self.root / 'gradebook.db'}") as gradebook:
+        with open_gradebook(f"sqlite:///{self.root / 'gradebook.db'}") as gradebook:
             return {
                 found.student.id: {
                     grade.name: (grade.auto_score, grade.extra_credit, grade.manual_score, grade.score)
@@ -267,14 +267,14 @@ def test_scores_after_a_regrade_go_into_the_gradebook_and_manual_ones_stay(
 ) -> None:
     target = tmp_path / "gradebook.db"
     shutil.copy(graded.root / "gradebook.db", target)
-    with opened(f"sqlite:///{target}") as gradebook:
+    with open_gradebook(f"sqlite:///{target}") as gradebook:
         place = (NAME, NAME, "relu")
         gradebook.find_grade("written-2", *place).manual_score = 3.0
         gradebook.find_grade("check-mlp", *place).manual_score = 6.0
-    with opened(f"sqlite:///{target}") as gradebook:
+    with open_gradebook(f"sqlite:///{target}") as gradebook:
         points = {row.id: float(row.points) for row in ROWS.criteria if not row.bonus} | {"mlp": 1.0}
         enter_scores(gradebook, "relu", 97.0, points)
-    with opened(f"sqlite:///{target}") as gradebook:
+    with open_gradebook(f"sqlite:///{target}") as gradebook:
         mlp = gradebook.find_grade("check-mlp", *place)
         assert (mlp.auto_score, mlp.manual_score, mlp.score, mlp.needs_manual_grade) == (1.0, 6.0, 6.0, True)
         assert gradebook.find_grade("written-2", *place).manual_score == 3.0
@@ -398,7 +398,7 @@ def test_no_cell_of_the_export_is_a_formula(graded: NbgraderCourse, tmp_path: Pa
 
     target = tmp_path / "gradebook.db"
     shutil.copy(graded.root / "gradebook.db", target)
-    with opened(f"sqlite:///{target}") as gradebook:
+    with open_gradebook(f"sqlite:///{target}") as gradebook:
         gradebook.add_student("x;=1", first_name="=cmd|' /C calc'!A0", last_name="Doe, J.")
         table = Table()
         table.to = str(tmp_path / "grades.csv")

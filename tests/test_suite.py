@@ -365,7 +365,7 @@ def plain(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_plain_pytest_runs_the_checks_that_are_asked_for() -> None:
-    done = plain("--submission", "reference", "-k", "full_model or past")
+    done = plain("--submission", "reference", "-k", "full_model or full_context")
     assert done.returncode == 0, done.stdout
     assert f"2 passed, {len(IDS) - 2} deselected" in done.stdout
 
@@ -374,7 +374,7 @@ def test_plain_pytest_stops_at_the_first_failure_and_shows_no_trace() -> None:
     done = plain("--submission", "student", "-x")
     assert done.returncode == 1
     assert "stopping after 1 failures" in done.stdout
-    assert "missing: " in done.stdout
+    assert "not_implemented: " in done.stdout
     assert "autograder/sandbox" not in done.stdout
 
 

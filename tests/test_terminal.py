@@ -85,7 +85,7 @@ EVERYTHING = report(
 
 def shown(report: Report, width: int = 80, **options: Any) -> str:
     file = io.StringIO()
-    terminal.record(report, Console(file=file, width=width, highlight=False, **options))
+    terminal.show(report, Console(file=file, width=width, highlight=False, **options))
     return file.getvalue()
 
 
@@ -127,7 +127,7 @@ def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_console_that_is_not_utf_8_gets_signs_it_can_print(encoding: str) -> None:
     raw = io.BytesIO()
     with io.TextIOWrapper(raw, encoding=encoding) as file:
-        terminal.record(EVERYTHING, Console(file=file, width=100))
+        terminal.show(EVERYTHING, Console(file=file, width=100))
         file.flush()
         text = raw.getvalue().decode(encoding)
     for _, ascii_sign, _ in terminal.MARKS.values():

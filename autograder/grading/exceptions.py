@@ -34,8 +34,9 @@ def format_exception(error: Raised, cause: Cause | None = None) -> str:
     message = ""
     for quoted, unknown, known in ROOM:
         text = clean(remote.text, known if cause else unknown)
-        what = f"{remote.type}: {text}".removesuffix(": ")
-        message = f"{describe_location(error, quoted)} {what}{'' if what[-1:] in '.…' else '.'} {_meaning(remote, cause)}".strip()
+        raised = f"{remote.type}: {text}".removesuffix(": ")
+        raised += "" if raised[-1:] in ".…" else "."
+        message = f"{describe_location(error, quoted)} {raised} {_meaning(remote, cause)}".strip()
         if fits_message(message):
             break
     return message

@@ -29,13 +29,14 @@ class _Strict(BaseModel):
 
 
 class Check(_Strict):
-    """One row of the rubric. ``id`` is ``criterion.name``."""
+    """One row of the rubric. ``id`` is ``criterion.name``; ``formerly`` is the name it had in the last release."""
 
     id: str
     criterion: str
     title: str
     points: int = Field(ge=0)
     visibility: Visibility = "visible"
+    formerly: str = ""
 
 
 class Criterion(_Strict):
@@ -66,6 +67,11 @@ class Rubric(_Strict):
     @property
     def checks(self) -> tuple[Check, ...]:
         return tuple(check for criterion in self.criteria for check in criterion.checks)
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """Return the ids of checks by the id that they had in the last release."""
+        return {f"{check.criterion}.{check.formerly}": check.id for check in self.checks if check.formerly}
 
 
 def load(assignment: Assignment, path: Path | None = None) -> Rubric:

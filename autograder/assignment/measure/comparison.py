@@ -356,8 +356,8 @@ def raise_verdict(judged: Comparison, what: str, notes: Notes, elsewhere: Sequen
     wrong = explanations[0]
     if judged.initial_gap:
         raise Failed(
-            f"With its initial weights the output of {what} is off by up to {format_percent(judged.initial_gap)} of its "
-            f"maximum, unlike with other weights.",
+            f"With its initial weights, the output of {what} is off by up to {format_percent(judged.initial_gap)} of "
+            f"its maximum; with other weights it is correct.",
             "Does forward use anything but x and the parameters?",
             wrong,
         )

@@ -174,7 +174,7 @@ class StudentCode:
         self.queue("use_stubs", given)
 
     def function(self, name: str, *arguments: Any, seed: int = 0, models: bool = True) -> Any:
-        """Call a function of the submission and return its value; a ``ModuleProxy`` argument stands for the object itself.
+        """Call a function of the submission; return its value. A ``ModuleProxy`` argument stands for the object itself.
 
         Without ``models``, building an nn.Module raises.
         """
