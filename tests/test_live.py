@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from autograder.assignment import ASSIGNMENT
+from autograder.core.assignment import NOTEBOOK
 from autograder.render import html
-from autograder.sandbox import NOTEBOOK
 from autograder.workbench import notebook_check
 from autograder.workbench.notebook_check import Result, check
 from tests import notebooks

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from autograder.assignment import ASSIGNMENT
-from autograder.core.assignment import Assignment
+from autograder.core.assignment import NOTEBOOK, Assignment
 from autograder.grading.report import Report
-from autograder.sandbox import NOTEBOOK
 from autograder.sandbox.loading import notebook_slice
 from autograder.submission import notebook
 from autograder.submission.notebook import BadNotebook

@@ -15,6 +15,7 @@ from typing import Protocol
 from autograder.core.errors import BadInput
 
 DEFAULT = "autograder.assignment"
+NOTEBOOK = "notebook.ipynb"  # a submission's notebook, whatever its original name
 
 
 class Cause(Protocol):

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from autograder.grading.verdict import Status
-
 SCHEMA = "autograder/report/2"
 
 # Keys of version 1 that have another name since: (object in the report, old, new).
@@ -20,6 +18,8 @@ RENAMED = (
     ("provenance", "confinement", "sandbox"),
     ("provenance", "accepted", "accepted_risks"),
 )
+
+Status = Literal["passed", "partial", "failed", "not_implemented", "blocked", "timeout", "crashed", "skipped", "error"]
 
 # When students may see a check's outcome. Platforms that cannot wait for a date treat the second as the third.
 Visibility = Literal["visible", "after_due_date", "hidden"]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from autograder.core.assignment import Cause
 from autograder.core.text import insert_before_end
 from autograder.grading import exceptions
+from autograder.grading.report import Status
 from autograder.sandbox.remote.errors import Crashed, ImportFailed, NotDefined, Raised, StudentError, TimeLimitReached
-
-Status = Literal["passed", "partial", "failed", "not_implemented", "blocked", "timeout", "crashed", "skipped", "error"]
 
 
 class Failed(Exception):

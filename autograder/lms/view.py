@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from autograder.core.text import clean
-from autograder.grading.report import Report, Verdict, Visibility
-from autograder.grading.verdict import Status
+from autograder.grading.report import Report, Status, Verdict, Visibility
 
 CAP = 2000  # characters of one text
 

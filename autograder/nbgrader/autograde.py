@@ -18,7 +18,7 @@ from nbgrader.preprocessors import DeduplicateIds, Execute, NbGraderPreprocessor
 from traitlets import Bool, Unicode
 
 from autograder.core import assignment as assignments
-from autograder.core.assignment import DEFAULT, Assignment
+from autograder.core.assignment import DEFAULT, NOTEBOOK, Assignment
 from autograder.core.errors import BadInput
 from autograder.course.intake.archive import Unreadable, list_entries
 from autograder.course.intake.collect import archive_sources, read_attempt
@@ -29,7 +29,6 @@ from autograder.grading import rubric, secret
 from autograder.grading.report import Report, select_criterion
 from autograder.nbgrader.gradebook import CELL, SECRET, enter_scores, graded_cells, open_gradebook, require_same_points
 from autograder.render import html
-from autograder.sandbox import NOTEBOOK
 from autograder.submission import notebook
 from autograder.submission.read import BadSubmission, Submission, of_files
 

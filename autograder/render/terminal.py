@@ -11,8 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from autograder.grading.report import CriterionFacts, Report, Verdict, numbers
-from autograder.grading.verdict import Status
+from autograder.grading.report import CriterionFacts, Report, Status, Verdict, numbers
 
 MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, ASCII sign, style
     "passed": ("✓", "ok", "green"),

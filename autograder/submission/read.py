@@ -18,9 +18,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from autograder.core.assignment import Assignment
+from autograder.core.assignment import NOTEBOOK, Assignment
 from autograder.core.text import clean
-from autograder.sandbox import NOTEBOOK
 from autograder.submission import notebook
 from autograder.submission.notebook import BadNotebook
 

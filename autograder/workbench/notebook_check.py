@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autograder.core import assignment as assignments
-from autograder.core.assignment import DEFAULT, Contract
+from autograder.core.assignment import DEFAULT, NOTEBOOK, Contract
 from autograder.grading import subprocess_grade
-from autograder.sandbox import NOTEBOOK
 from autograder.sandbox.loading import notebook_slice, parse
 from autograder.submission import notebook
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.core.assignment import Assignment
+from autograder.core.assignment import NOTEBOOK, Assignment
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
 from autograder.core.zips import Entry, zip_entries
-from autograder.sandbox import NOTEBOOK
 from autograder.submission.read import BadSubmission, Submission, read_submission
 from autograder.workbench.history import Run, load_last
 

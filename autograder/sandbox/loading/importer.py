@@ -18,7 +18,7 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from autograder.sandbox import NOTEBOOK
+from autograder.core.assignment import NOTEBOOK
 from autograder.sandbox.loading import notebook_slice, parse
 
 Step = tuple[tuple[str, ...], str, ast.stmt | SyntaxError]  # the names it binds, its file or cell, the statement

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.core.assignment import Contract
+from autograder.core.assignment import NOTEBOOK, Contract
 from autograder.core.text import clean
-from autograder.sandbox import NOTEBOOK
 from autograder.sandbox.remote import replies
 from autograder.sandbox.remote.client import (
     Operation,
