@@ -55,7 +55,7 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What students define, and where.
+    """The definitions that students write, and their files.
 
     ``main`` is the module with the classes, which a notebook can replace. A notebook's ``helpers`` are graded even if
     nothing refers to them, such as a method that may also be a function of the file.
