@@ -100,7 +100,7 @@ class Assignment:
     title: str
     topic: str  # for platforms that sort questions by topic
     contract: Contract
-    oracle: str = ""  # module whose main(channel) serves the oracle's process, in a fork of the zygote
+    oracle: str = ""  # module whose class Operations answers the checks' questions, in a process with torch
     figures: Mapping[str, int] = field(default_factory=dict, hash=False)  # that titles in the rubric can use
     exceptions: tuple[Cause, ...] = ()  # mistakes that an exception identifies; the first match counts
 

@@ -16,8 +16,6 @@ from autograder.assignment.oracle import diagnose
 from autograder.assignment.oracle.client import KEPT
 from autograder.assignment.oracle.layout import model_layouts, positions, same_layout
 from autograder.assignment.oracle.model import RIGHT, Part, Ways, attention, blocks, stack
-from autograder.sandbox.isolation import confine
-from autograder.sandbox.remote import rpc, wire
 
 MOST_ORDERS = 120  # of blocks: all of five
 
@@ -230,10 +228,3 @@ def _flat(tensors: list[np.ndarray], dtype: np.dtype[Any]) -> Tensor:
 
 def _tensors(weights: Mapping[str, np.ndarray], prefix: str = "") -> dict[str, Tensor]:
     return {f"{prefix}{name}": torch.from_numpy(np.ascontiguousarray(value)) for name, value in weights.items()}
-
-
-def main(channel: int) -> None:
-    """Serve questions on ``channel``, unconfined since no student code runs here, and closed to student processes."""
-    confine.close_all_but(channel)
-    wire.write(channel, wire.encode({"layers": []}))
-    rpc.serve(channel, Operations())

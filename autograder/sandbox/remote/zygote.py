@@ -215,7 +215,17 @@ def _become(request: dict[str, Any], descriptors: list[int], plan: confine.Plan,
             worker.main(channel, request, plan, uid)
         else:
             sys.path.insert(0, request["root"])
-            importlib.import_module(request["module"]).main(channel)
+            _serve_oracle(channel, request["module"])
         status = 0
     finally:
         os._exit(status)
+
+
+def _serve_oracle(channel: int, module: str) -> None:
+    """Answer questions with ``module.Operations``, unconfined since no student code runs in this process."""
+    from autograder.sandbox.remote import rpc
+
+    operations = importlib.import_module(module).Operations()
+    confine.close_all_but(channel)  # the grader's other descriptors belong to student processes
+    wire.write(channel, wire.encode({"layers": []}))
+    rpc.serve(channel, operations)
