@@ -24,9 +24,9 @@ app.add_typer(course)
 @app.callback()
 def _load_assignment(
     ctx: typer.Context,
-    assignment: Annotated[str, typer.Option(help="the importable name of the assignment's package")] = DEFAULT,
+    assignment: Annotated[str, typer.Option(help="the assignment, by its package's name")] = DEFAULT,
 ) -> None:
-    """Grade an assignment in PyTorch."""
+    """Grade a PyTorch assignment."""
     ctx.obj = assignments.load(assignment)
 
 
@@ -37,7 +37,7 @@ def grade(
         Path, typer.Argument(help="a Python file or notebook, or a folder or zip file with one", show_default=False)
     ],
     json: Annotated[
-        Path | None, typer.Option(help="write the report to this file, with the untrained model's sample next to it")
+        Path | None, typer.Option(help="write the report to this file, with the model's sample, if any, next to it")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="write the report to this file as a web page with pictures")] = None,
     seed: Annotated[
@@ -46,7 +46,7 @@ def grade(
     secret_file: Annotated[
         Path | None, typer.Option(help="derive the hidden inputs from the secret in this file")
     ] = None,
-    only: Annotated[str | None, typer.Option(help="grade one criterion only, such as causality")] = None,
+    only: Annotated[str | None, typer.Option(help="grade only this criterion of the rubric")] = None,
     history: Annotated[
         Path | None, typer.Option(help="keep points in this folder, and report what changed since the last run")
     ] = None,

@@ -131,13 +131,16 @@ class Assignment:
 
 def load(module: str) -> Assignment:
     """Return the assignment in the package ``module``. Raises BadInput."""
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise BadInput(f"--assignment {module}: not a package's name; give one with dots, such as {DEFAULT}")
     try:
-        found = importlib.import_module(module).ASSIGNMENT
+        found = getattr(importlib.import_module(module), "ASSIGNMENT", None)
     except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise  # the package exists, but one of its own imports does not
         raise BadInput(
-            f"--assignment {module}: no module named {error.name}; give a package's importable name"
+            f"--assignment {module}: no module named {error.name}; give a package's name, such as {DEFAULT}"
         ) from None
-    except AttributeError:
-        raise BadInput(f"--assignment {module}: it defines no ASSIGNMENT; see docs/another-assignment.md") from None
-    assert isinstance(found, Assignment)
+    if not isinstance(found, Assignment):
+        raise BadInput(f"--assignment {module}: it defines no ASSIGNMENT; see docs/another-assignment.md")
     return found
