@@ -31,8 +31,12 @@ def text(name: str, mode: int = 0o644) -> Entry:
 
 def grader(assignment: Assignment) -> dict[str, Entry]:
     """Return the grader, the assignment and the installer, without the tests and the reference solution."""
-    folders = [ROOT / PACKAGE.name, *([] if assignment.module == DEFAULT else [assignment.folder])]
-    names = sorted(str(path.relative_to(ROOT)) for folder in folders for kind in GRADER for path in folder.rglob(kind))
+    folder = assignment.folder
+    if not folder.is_relative_to(ROOT):
+        raise PackError(f"{folder}: outside {ROOT}; move the assignment's package there")
+    paths = {path for top in (PACKAGE, folder) for kind in GRADER for path in top.rglob(kind)}
+    paths |= {path for parent in folder.parents if (path := parent / "__init__.py").is_file()}
+    names = sorted(str(path.relative_to(ROOT)) for path in paths)
     return {name: text(name) for name in ("LICENSE", *(f"requirements/{name}" for name in INSTALL), *names)}
 
 
@@ -41,6 +45,8 @@ def student(assignment: Assignment) -> dict[str, Entry]:
 
     Raises PackError if student/ differs from its derived state: it may contain someone's solution.
     """
+    if assignment.module != DEFAULT:
+        raise PackError(f"package student: only {DEFAULT} has a folder {HANDED_OUT}; hand out {assignment.stubs}")
     lines = text("reference/derived.sha256").data.decode().splitlines()
     derived = {name: digest for digest, name in (line.split("  ", 1) for line in lines) if name.startswith(HANDED_OUT)}
     files = {name: text(name) for name in derived}
