@@ -58,7 +58,7 @@ def rescore(book: Gradebook, rubric: Rubric, note: str) -> sqlite3.Row:
         raise BadInput(f"{book.folder}: no finished run yet; run `regrade` first")
     if last["rubric"] == rubric.version:
         raise BadInput(
-            "the rubric has not changed since the last run; edit autograder/assignment/rubric.toml, or give another"
+            "the rubric has not changed since the last run; edit the assignment's rubric.toml or use --rubric"
         )
     key = ReportKey(last["grader"], rubric.version, last["seed"])
     entered: dict[int, tuple[int | None, str | None]] = {}
