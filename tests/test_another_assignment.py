@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,11 @@ def test_only_the_default_assignment_has_a_package_for_students(tmp_path: Path) 
     assert done.returncode == 2
     assert str(ASSIGNMENT.stubs) in one_line(done.stderr)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_package_outside_the_project_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(package.PackError, match="move the assignment's package there"):
+        package.grader(replace(ASSIGNMENT, folder=tmp_path))
 
 
 @pytest.mark.parametrize(("text", "passed"), [(RIGHT, 3), (without(MASKED), 2)])
