@@ -28,6 +28,7 @@ DOCUMENTS = (
 )
 PAGES = [document for document in DOCUMENTS if document.startswith("docs/")]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXCERPT = re.compile(r"(.*?)^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)  # text before, language, code
 LINK = re.compile(r"(?<!\$)\[[^\]]*\]\(([^)\s]+)\)")
 QUOTED = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"\w[\w.-]*(/[\w.-]+)+/?|\w[\w.-]*\.(py|toml|sh|jinja)|\w[\w.-]*/")
@@ -243,6 +244,17 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
             if page in DOCUMENTS and page not in reached:
                 left.append(page)
     assert set(PAGES) <= reached
+
+
+def test_each_excerpt_is_in_the_file_named_before_it() -> None:
+    document = "docs/another-assignment.md"
+    excerpts, named = 0, ""
+    for before, language, text in EXCERPT.findall((ROOT / document).read_text("utf-8")):
+        named = next(reversed(re.findall(r"`(tests/head_assignment/[\w./]+\.\w+)`", before)), named)
+        if language != "sh":
+            excerpts += 1
+            assert text in (ROOT / named).read_text("utf-8"), f"{document}: {named} does not contain\n{text}"
+    assert excerpts >= 6
 
 
 def test_the_picture_is_of_a_report_as_it_is_made_now(grade: Callable[..., Report], tmp_path: Path) -> None:
