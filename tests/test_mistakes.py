@@ -61,7 +61,7 @@ def question(component: str, how: model.How) -> diagnose.Query:
 
 
 def computed(component: str, asked: diagnose.Query, how: model.How, x: Tensor) -> Tensor:
-    """The oracle's own answer under the reading that the shapes above are meant to have."""
+    """The oracle's own answer under the layout that the shapes above are meant to have."""
     right = next(iter(diagnose._COMPONENTS[kind(component)][1](asked)))
     return right.func(x, **{**right.keywords, "steps": how})  # type: ignore[attr-defined,no-any-return]
 

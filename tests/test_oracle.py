@@ -201,7 +201,7 @@ def test_what_rounding_explains_is_not_searched_for_among_two_mistakes(eps: floa
     found, nearest = diagnose.explain("block", question)
     assert not found
     assert nearest is not None
-    assert (question.tried[0] > 2500) == pairs  # 24 readings, each with fifty single mistakes or a thousand pairs
+    assert (question.tried[0] > 2500) == pairs  # 24 layouts, each with fifty single mistakes or a thousand pairs
 
 
 @pytest.mark.parametrize("dims", DIMS, ids=str)

@@ -11,7 +11,7 @@ import torch
 
 from autograder.assignment import ASSIGNMENT
 from autograder.assignment.measure import whole_model
-from autograder.assignment.oracle import layout
+from autograder.assignment.oracle import layouts
 from autograder.assignment.oracle.client import ClassLayout, ModelLayout, Oracle
 from autograder.sandbox.remote.client import Zygote
 from autograder.sandbox.remote.oracle import OracleProcess
@@ -34,26 +34,26 @@ def test_a_layout_keeps_its_meaning_at_other_sizes(kind: str) -> None:
     """There and back again it is the same one."""
     small, large = {"d": 20, "H": 4}, {"d": 48, "H": 8}
     known, shapes = HEADS[kind](20, 4, 5), HEADS[kind](48, 8, 6)
-    readings = [
-        list(itertools.islice(layout.candidate_layouts("attention", *at), 6))
+    candidates = [
+        list(itertools.islice(layouts.candidate_layouts("attention", *at), 6))
         for at in ((known, small), (shapes, large))
     ]
-    for number, here in enumerate(readings[0]):
-        there = layout.same_layout("attention", known, small, number, shapes, large)
+    for number, here in enumerate(candidates[0]):
+        there = layouts.same_layout("attention", known, small, number, shapes, large)
         assert there is not None
-        again = next(i for i, other in enumerate(readings[1]) if same(there, other))
-        back = layout.same_layout("attention", shapes, large, again, known, small)
+        again = next(i for i, other in enumerate(candidates[1]) if same(there, other))
+        back = layouts.same_layout("attention", shapes, large, again, known, small)
         assert back is not None
         assert same(back, here)
 
 
-def same(one: layout.Layout, other: layout.Layout) -> bool:
+def same(one: layouts.Layout, other: layouts.Layout) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[role], other[role]) for role in one)
 
 
 def test_no_layout_is_found_where_the_tensors_are_others() -> None:
     known, other = HEADS["separate"](20, 4, 5), HEADS["fused"](96, 8, 12)
-    assert layout.same_layout("attention", known, {"d": 20, "H": 4}, 0, other, {"d": 96, "H": 8}) is None
+    assert layouts.same_layout("attention", known, {"d": 20, "H": 4}, 0, other, {"d": 96, "H": 8}) is None
 
 
 def test_a_part_is_found_wherever_all_of_its_tensors_are() -> None:

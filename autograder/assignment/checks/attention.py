@@ -14,7 +14,7 @@ import pytest
 from autograder.assignment import mistakes
 from autograder.assignment.measure import comparison, outputs
 from autograder.assignment.mistakes import Mistake
-from autograder.assignment.oracle import layout
+from autograder.assignment.oracle import layouts
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading import exceptions
 from autograder.grading.verdict import Failed, Notes
@@ -316,20 +316,20 @@ def read_out(student: StudentCode, attention_comparison: comparison.Comparison) 
         return None
     own = [p for p in attention_comparison.module.parameters if p.name in attention_comparison.weights]
     shapes = [(p.name, p.shape) for p in own]
-    reading = next(
-        itertools.islice(layout.candidate_layouts("attention", shapes, {"d": D, "H": H}), match.reading, None)
+    layout = next(
+        itertools.islice(layouts.candidate_layouts("attention", shapes, {"d": D, "H": H}), match.layout_index, None)
     )
     flat = np.concatenate([*(attention_comparison.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
     length = D // H  # positions that fit into one head
-    for role in {"v", "o"} & reading.keys():  # the input itself may serve as values
-        flat[reading[role]] = 0.0
-        flat[[reading[role][0, i, i] for i in range(length)]] = 1.0
+    for role in {"v", "o"} & layout.keys():  # the input itself may serve as values
+        flat[layout[role]] = 0.0
+        flat[[layout[role][0, i, i] for i in range(length)]] = 1.0
     for name in ("v.bias", "o.bias"):
-        if name in reading:
-            flat[reading[name]] = 0.0
+        if name in layout:
+            flat[layout[name]] = 0.0
     # A new module: state left by earlier calls is judged elsewhere.
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
-    places = layout.positions(shapes)
+    places = layouts.number_entries(shapes)
     module.push({name: flat[place].astype(np.float32) for name, place in places})
     x = np.random.default_rng(0).standard_normal((1, length, D)).astype(np.float32)
     x[0, :, :length] = np.eye(length)

@@ -15,7 +15,7 @@ from autograder.assignment import mistakes
 from autograder.assignment.checks import attention
 from autograder.assignment.checks.initial_loss import ABOVE, BATCH, BELOW, uniform_loss
 from autograder.assignment.measure import comparison, outputs
-from autograder.assignment.oracle import layout, parameter_count
+from autograder.assignment.oracle import layouts, parameter_count
 from autograder.assignment.oracle.client import Oracle
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
@@ -95,7 +95,9 @@ def test_batched_heads(
     if not np.abs(got - right).max() <= CLOSE:
         tensors = {name: weights[name] for name in wanted}
         cases = [(x, got), (x[:, :1], outputs.require_tensor(batched(x[:, :1]), x[:, :1].shape))]
-        found = oracle.identify("attention", tensors, cases, {"d": n.d, "H": n.H}, {}, comparison.ROUNDED, readings=1)
+        found = oracle.identify(
+            "attention", tensors, cases, {"d": n.d, "H": n.H}, {}, comparison.ROUNDED, max_layouts=1
+        )
         causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
         raise Failed(
             f"For the same weights the output differs from that of the loop over heads by up to "
@@ -259,15 +261,15 @@ def _of_weights(
     if judged.match is None or judged.match.count != n.H:
         return []
     tensors = [(p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights]
-    reading = next(
+    layout = next(
         itertools.islice(
-            layout.candidate_layouts("attention", tensors, {"d": n.d, "H": n.H}), judged.match.reading, None
+            layouts.candidate_layouts("attention", tensors, {"d": n.d, "H": n.H}), judged.match.layout_index, None
         )
     )
-    if not set(layout.ROLES) <= reading.keys() or not all(name in weights for name, _ in tensors):
+    if not set(layouts.ROLES) <= layout.keys() or not all(name in weights for name, _ in tensors):
         return []
     flat = np.concatenate([*(weights[name].reshape(-1) for name, _ in tensors), [0.0, 1.0]])
-    q, k, v, o = (flat[reading[role]] for role in ("q", "k", "v", "o"))
+    q, k, v, o = (flat[layout[role]] for role in ("q", "k", "v", "o"))
     sides = [o, o.reshape(-1, n.d).T.reshape(o.shape)] if o.size == n.d * n.d else [o]
     return [[(q[h] @ k[h].T, v[h] @ side[h]) for h in range(n.H)] for side in sides]
 

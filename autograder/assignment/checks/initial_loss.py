@@ -19,7 +19,7 @@ from autograder.assignment.measure import parameter_usage as claims_module
 from autograder.assignment.measure.parameter_usage import Claims
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
-from autograder.assignment.oracle import layout
+from autograder.assignment.oracle.layouts import Layout, same_layout
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes, Partial
 from autograder.sandbox.remote.errors import StudentError
@@ -146,7 +146,7 @@ class Sublayer:
     """The role of each entry of a class's tensors, at the sizes of this check."""
 
     parameters: list[Parameter]
-    reading: layout.Layout
+    layout: Layout
 
 
 @dataclass(frozen=True)
@@ -212,15 +212,15 @@ def _sublayers(student: StudentCode, layouts: Mapping[str, comparison.Comparison
         except StudentError:
             return []
         shapes = claims_module.shapes(parameters)
-        reading = layout.same_layout(component, known, judged.sizes, judged.match.reading, shapes, sizes)
-        if reading is None:
+        layout = same_layout(component, known, judged.sizes, judged.match.layout_index, shapes, sizes)
+        if layout is None:
             return []
-        found.append(Sublayer(parameters, reading))
+        found.append(Sublayer(parameters, layout))
     return found
 
 
 def _fans(sublayers: Iterable[Sublayer]) -> dict[str, tuple[int, int]]:
-    roles = {role: at.shape for part in sublayers for role, at in part.reading.items() if role in BESIDE}
+    roles = {role: at.shape for part in sublayers for role, at in part.layout.items() if role in BESIDE}
     return {role: (math.prod(shape[:-1]), shape[-1]) for role, shape in roles.items()}
 
 
@@ -240,7 +240,7 @@ def _entries(
         ]
         for names in _with_effect(module, listed, run) if len(listed) > blocks else listed:
             flat = np.concatenate([values[name].reshape(-1) for name in names])
-            for role, at in part.reading.items():
+            for role, at in part.layout.items():
                 if (at >= 0).all():
                     own = flat[at]
                     spread = _spread(own)

@@ -134,7 +134,7 @@ def test_gradients(
         usual = False
     if usual and model_comparison and model_comparison.match and not penalised(model_comparison.match.mistakes):
         right = oracle.gradients(
-            own, model_comparison.match.reading, n.arguments(), probe.astype(np.float32), idx, targets
+            own, model_comparison.match.layout_index, n.arguments(), probe.astype(np.float32), idx, targets
         )
         for name, gradient in right.items():
             gap = float(np.abs(got[name] - gradient).max() / max(1e-3, np.abs(gradient).max()))

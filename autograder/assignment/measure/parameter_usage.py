@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder.assignment.measure import outputs
 from autograder.assignment.mistakes import Mistake
-from autograder.assignment.oracle import layout
+from autograder.assignment.oracle import layouts
 from autograder.assignment.sizes import Dims
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
@@ -119,11 +119,11 @@ def find_layouts(student: StudentCode, model: ModuleProxy, dims: Dims) -> bool:
     outside = without(shapes(model.parameters), *[block] * dims.L)
     if around is None or outside is None:
         return False
-    norms = (reading for reading, _ in layout.norm_layouts(layout.positions(around), d, ["ln1", "ln2"]))
-    rest = (reading for reading, _ in layout.model_layouts(outside, dims.V, dims.T_max, d))
+    norms = (layout for layout, _ in layouts.norm_layouts(layouts.number_entries(around), d, ["ln1", "ln2"]))
+    rest = (layout for layout, _ in layouts.model_layouts(outside, dims.V, dims.T_max, d))
     return (
-        fill(attention, layout.attention_layouts(attention, d, dims.H))
-        and fill(mlp, (reading for reading in layout.mlp_layouts(mlp, d) if reading["up"].shape == (d, 4 * d)))
+        fill(attention, layouts.attention_layouts(attention, d, dims.H))
+        and fill(mlp, (layout for layout in layouts.mlp_layouts(mlp, d) if layout["up"].shape == (d, 4 * d)))
         and fill(around, norms)
         and fill(outside, rest)
     )
@@ -148,17 +148,17 @@ def without(
     return None if taken.total() else rest
 
 
-def fill(tensors: list[tuple[str, tuple[int, ...]]], readings: Iterable[layout.Layout]) -> bool:
+def fill(tensors: list[tuple[str, tuple[int, ...]]], candidates: Iterable[layouts.Layout]) -> bool:
     """Return whether one of the first layouts uses every entry of ``tensors`` in the formula."""
     total = sum(math.prod(shape) for _, shape in tensors)
     try:
-        return any(_places(reading) == total for reading in itertools.islice(readings, TRIED))
+        return any(_places(layout) == total for layout in itertools.islice(candidates, TRIED))
     except ValueError:
         return False  # incompatible shapes
 
 
-def _places(reading: layout.Layout) -> int:
-    places = np.concatenate([place.reshape(-1) for place in reading.values()])
+def _places(layout: layouts.Layout) -> int:
+    places = np.concatenate([place.reshape(-1) for place in layout.values()])
     return int(np.count_nonzero(np.bincount(places[places >= 0])))
 
 

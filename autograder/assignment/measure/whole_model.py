@@ -187,7 +187,7 @@ def compare(
     alike = [match for match in found.matches if _deducted(match.mistakes) == expected]
     for match in alike[:1]:  # its own tensors may be laid out differently than in its own check
         tensors = tuple((name, value.shape) for name, value in own.items())
-        again, order = fitting(ClassLayout(tensors, n.arguments(), match.reading, match.steps))
+        again, order = fitting(ClassLayout(tensors, n.arguments(), match.layout_index, match.steps))
         if again and order:
             return _known(student, oracle, again.layout, order)
     names = {name for match in found.matches for name in _deducted(match.mistakes)} - expected
@@ -322,4 +322,4 @@ def _part(judged: comparison.Comparison) -> ClassLayout:
     match = judged.match
     assert match is not None
     shapes = tuple((p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights)
-    return ClassLayout(shapes, judged.sizes, match.reading, match.steps)
+    return ClassLayout(shapes, judged.sizes, match.layout_index, match.steps)

@@ -15,24 +15,24 @@ from autograder.sandbox.remote.oracle import OracleProcess, TooLarge
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match with the oracle: the mistakes, the number of ``layout``'s reading, and the number of heads or blocks.
+    """A match with the oracle: the mistakes, the number of the layout, and the number of heads or blocks.
 
-    ``how`` holds the oracle's steps that these mistakes change.
+    ``steps`` holds the oracle's steps that these mistakes change.
     """
 
     mistakes: tuple[str, ...]
-    reading: int
+    layout_index: int
     count: int
     steps: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ClassLayout:
-    """The weight layout of one class, as found by its own check: tensors, sizes, number of the reading, steps."""
+    """The weight layout of one class, as found by its own check: tensors, sizes, number of the layout, steps."""
 
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     sizes: Mapping[str, int]
-    reading: int
+    layout_index: int
     steps: Mapping[str, str]
 
 
@@ -61,7 +61,7 @@ class ModelLayout:
 class Findings:
     """All explanations of a class with the fewest mistakes: one without any if it is correct, or none at all.
 
-    ``gap`` is the outputs' distance from the correct ones, relative to the largest, under the nearest reading of the
+    ``gap`` is the outputs' distance from the correct ones, relative to the largest, under the nearest layout of the
     tensors (None if they cannot be compared); ``position`` is the first that is off; ``alone`` says that sequences of
     one token are correct.
     """
@@ -108,15 +108,16 @@ class Oracle:
         probes: Mapping[str, np.ndarray],
         tolerance: float,
         expected: Collection[str] = (),
-        readings: int | None = None,
+        max_layouts: int | None = None,
         blocks: ComposedModel | None = None,
     ) -> Findings:
         """Find known mistakes with which the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
 
         ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
-        largest entry. ``expected`` mistakes are tried on their own first. At most ``readings`` of an attention's
-        tensors are tried, or all if None; the first go by names. A "model" uses the ``blocks`` of a composed one, or
-        else a stub for each. The result is empty if too many or too large tensors make the comparison take too long.
+        largest entry. ``expected`` mistakes are tried on their own first. At most ``max_layouts`` of an
+        attention's tensors are tried, or all if None; the first go by names. A "model" uses the ``blocks`` of a
+        composed one, or else a stub for each. The result is empty if too many or too large tensors make the comparison
+        take too long.
         """
         arguments = {
             "component": component,
@@ -126,13 +127,15 @@ class Oracle:
             "probes": dict(probes),
             "tolerance": tolerance,
             "expected": list(expected),
-            "readings": readings,
+            "max_layouts": max_layouts,
         }
         try:
             answer = blocks.ask("identify", arguments) if blocks else self.ask("identify", arguments)
         except TooLarge:
             return Findings(())
-        matches = tuple(Match(tuple(m["mistakes"]), m["reading"], m["count"], m["steps"]) for m in answer["matches"])
+        matches = tuple(
+            Match(tuple(m["mistakes"]), m["layout_index"], m["count"], m["steps"]) for m in answer["matches"]
+        )
         return Findings(matches, *(answer["nearest"] or ()))
 
     def outputs(
@@ -154,7 +157,7 @@ class Oracle:
             "inputs": list(inputs),
             "sizes": dict(sizes),
             "probes": dict(probes),
-            "match": {"reading": match.reading, "count": match.count, "steps": dict(match.steps)},
+            "match": {"layout_index": match.layout_index, "count": match.count, "steps": dict(match.steps)},
         }
         try:
             answer: list[np.ndarray] | None = self.ask("outputs", arguments)
@@ -165,14 +168,14 @@ class Oracle:
     def gradients(
         self,
         tensors: Mapping[str, np.ndarray],
-        reading: int,
+        layout_index: int,
         sizes: Mapping[str, int],
         probe: np.ndarray,
         idx: np.ndarray,
         targets: np.ndarray,
     ) -> dict[str, np.ndarray]:
         """Compute gradients of the loss for GPT's own ``tensors``, with x @ ``probe`` in place of each block."""
-        arguments = {"tensors": list(tensors.items()), "reading": reading, "sizes": dict(sizes)}
+        arguments = {"tensors": list(tensors.items()), "layout_index": layout_index, "sizes": dict(sizes)}
         return dict(self.ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
 
     def has_model(self, composed: ComposedModel) -> bool:

@@ -17,11 +17,11 @@ import torch
 from torch import Tensor
 
 from autograder.assignment import mistakes
-from autograder.assignment.oracle import layout, model
+from autograder.assignment.oracle import layouts, model
 
 MOST = 20_000  # comparisons for one question, about 0.1 ms each
 CLOSE = 1e-4  # of the largest entry; closer to the correct model than this is different rounding, not two mistakes
-NEAR = 48  # readings tried to find the nearest
+NEAR = 48  # layouts tried to find the nearest
 Case = tuple[Tensor, Tensor]  # an input, and the output of the student's class
 Function = Callable[[Tensor], Tensor]
 Names = frozenset[str]
@@ -38,14 +38,14 @@ class Exhausted(Exception):
 class Query:
     """The tensors of a student's class (entries end to end, then a 0 and a 1) and its outputs."""
 
-    shapes: layout.Shapes
+    shapes: layouts.Shapes
     flat: Tensor
     cases: list[Case]
     sizes: dict[str, int]
     probes: dict[str, Tensor]
     tolerance: float
     expected: Names = frozenset()  # mistakes found by other checks, tried on their own first
-    readings: int | None = None  # how many are tried
+    max_layouts: int | None = None  # tried; None means all
     blocks: Sequence[model.Part] = ()  # of a whole model; else a stub for each
     tried: list[int] = field(default_factory=lambda: [0])
 
@@ -77,26 +77,24 @@ class Query:
         gap = float((own - y).abs().max()) / max(1.0, float(y.abs().max()))
         return gap if gap == gap else float("inf")  # NaN fits nothing
 
-    def weights(self, reading: layout.Layout, prefix: str = "") -> dict[str, Tensor]:
-        """Return the tensors under one reading, by the oracle's names."""
-        return {
-            f"{prefix}{name}": self.flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in reading.items()
-        }
+    def weights(self, layout: layouts.Layout, prefix: str = "") -> dict[str, Tensor]:
+        """Return the tensors under one layout, by the oracle's names."""
+        return {f"{prefix}{name}": self.flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in layout.items()}
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A match: the mistakes, the number of the reading, the number of heads or blocks, and the oracle's steps."""
+    """A match: the mistakes, the number of the layout, the number of heads or blocks, and the oracle's steps."""
 
     mistakes: tuple[str, ...]
-    reading: int
+    layout_index: int
     count: int = 0
     steps: model.How = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Residual:
-    """The distance of the correct model from the student's outputs, under the nearest reading.
+    """The distance of the correct model from the student's outputs, under the nearest layout.
 
     ``position`` is the first that is off; ``alone`` says that sequences of one token are correct.
     """
@@ -123,11 +121,11 @@ def explain(component: str, q: Query) -> tuple[list[Explanation], Residual | Non
 def function_of(component: str, q: Query, match: Explanation) -> Function | None:
     """Return what the oracle computes with the tensors of an attention, MLP or block as in ``match``, if it exists."""
     sizes = q.sizes | ({"H": match.count} if component == "attention" else {})
-    readings = layout.candidate_layouts(component, q.shapes, sizes)
-    reading = next(itertools.islice(readings, match.reading, None), None)
-    if reading is None:
+    known_layouts = layouts.candidate_layouts(component, q.shapes, sizes)
+    layout = next(itertools.islice(known_layouts, match.layout_index, None), None)
+    if layout is None:
         return None
-    w = q.weights(reading, "a.")
+    w = q.weights(layout, "a.")
     if component == "block":
         return _composed(q, w, match.steps, "a")
     return partial({"attention": model.attention, "mlp": model.mlp}[component], w=w, at="a", steps=match.steps)
@@ -176,43 +174,43 @@ def _attention_levels(q: Query, among: Names) -> Levels:
     """Yield candidates that fit at T=1, where queries and keys don't matter; a wrong number of heads is one mistake."""
     d, H = q.sizes["d"], q.sizes["H"]
     single = [case for case in q.cases if case[0].shape[1] == 1]
-    readings: dict[tuple[int, bool], _Cache[layout.Layout]] = {}
+    known_layouts: dict[tuple[int, bool], _Cache[layouts.Layout]] = {}
     early: dict[tuple[int, bytes, tuple[tuple[str, str], ...]], bool] = {}
-    alive: set[int] = set()  # readings with H heads that fit at T=1
+    alive: set[int] = set()  # layouts with H heads that fit at T=1
 
     def candidates(heads: int, most: int, least: int = 0) -> Iterator[Candidate]:
         nonlocal alive
         # Rare layouts are tried only without mistakes: all combinations would be too many.
         rarer = heads == H and not most
-        if (heads, rarer) not in readings:
-            found = (layout.candidate_layouts if rarer else layout.common_layouts)(
+        if (heads, rarer) not in known_layouts:
+            found = (layouts.candidate_layouts if rarer else layouts.common_layouts)(
                 "attention", q.shapes, {"d": d, "H": heads}
             )
-            readings[heads, rarer] = _Cache(itertools.islice(found, q.readings))
+            known_layouts[heads, rarer] = _Cache(itertools.islice(found, q.max_layouts))
         wrong = () if heads == H else ("heads_wrong_number",)
         for steps, names in _ways(most, among, "attention", least=least):
             at_one = {step: steps[step] for step in EARLY if step in steps}
             if steps.get("scale") == "after" or steps.get("softmax") == "none":
                 at_one = steps
-            for number, reading in enumerate(readings[heads, rarer]):
+            for number, layout in enumerate(known_layouts[heads, rarer]):
                 if least > 1 and number not in alive:
                     continue  # T=1 fits with no single mistake
-                read = {steps.get("key", "k"), steps.get("value", "q")} & {*layout.ROLES}
-                if not read <= reading.keys() or ("v" not in reading and steps.get("value") == "input"):
+                read = {steps.get("key", "k"), steps.get("value", "q")} & {*layouts.ROLES}
+                if not read <= layout.keys() or ("v" not in layout and steps.get("value") == "input"):
                     continue  # this way needs a role that is missing, or omits one that exists
-                at_one |= {} if "k" in reading else {"key": "q"}
-                # Readings that differ only in queries and keys agree at T=1.
-                matter = [*reading] if at_one is steps else ["v", "o", "v.bias", "o.bias", steps.get("value", "v")]
-                places = b"".join(reading[role].tobytes() for role in matter if role in reading)
+                at_one |= {} if "k" in layout else {"key": "q"}
+                # Layouts that differ only in queries and keys agree at T=1.
+                matter = [*layout] if at_one is steps else ["v", "o", "v.bias", "o.bias", steps.get("value", "v")]
+                places = b"".join(layout[role].tobytes() for role in matter if role in layout)
                 key = (heads, places, tuple(sorted(at_one.items())))
                 if key not in early:
-                    w = q.weights(reading, "a.")
+                    w = q.weights(layout, "a.")
                     early[key] = q.fits(partial(model.attention, w=w, at="a", steps=at_one), single)
                 if early[key]:
                     alive |= {number} if heads == H else set()
-                    own = ["value_is_input"] if "v" not in reading and "value" not in steps else []
-                    match = Explanation((*wrong, *_implied(reading, heads), *own, *names), number, heads, steps)
-                    yield match, partial(model.attention, w=q.weights(reading, "a."), at="a", steps=steps)
+                    own = ["value_is_input"] if "v" not in layout and "value" not in steps else []
+                    match = Explanation((*wrong, *_implied(layout, heads), *own, *names), number, heads, steps)
+                    yield match, partial(model.attention, w=q.weights(layout, "a."), at="a", steps=steps)
 
     others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not among]
     yield candidates(H, 0)
@@ -221,30 +219,30 @@ def _attention_levels(q: Query, among: Names) -> Levels:
 
 
 def _attention_right(q: Query) -> Iterator[Function]:
-    for reading in _attention_readings(q, q.sizes["H"]):
-        if set(layout.ROLES) <= reading.keys():
-            yield partial(model.attention, w=q.weights(reading, "a."), at="a")
+    for layout in _attention_layouts(q, q.sizes["H"]):
+        if set(layouts.ROLES) <= layout.keys():
+            yield partial(model.attention, w=q.weights(layout, "a."), at="a")
 
 
-def _attention_readings(q: Query, heads: int) -> Iterator[layout.Layout]:
+def _attention_layouts(q: Query, heads: int) -> Iterator[layouts.Layout]:
     sizes = {"d": q.sizes["d"], "H": heads}
-    return itertools.islice(layout.candidate_layouts("attention", q.shapes, sizes), q.readings)
+    return itertools.islice(layouts.candidate_layouts("attention", q.shapes, sizes), q.max_layouts)
 
 
-def _implied(reading: layout.Layout, H: int) -> list[str]:
+def _implied(layout: layouts.Layout, H: int) -> list[str]:
     """Name the mistakes that the tensors alone show."""
     found = []
-    if "q.bias" in reading:
+    if "q.bias" in layout:
         found.append("qkv_biases")
-    if (reading["o"] < 0).all():
+    if (layout["o"] < 0).all():
         found.append("projection_missing")
-    elif "o.bias" not in reading:
+    elif "o.bias" not in layout:
         found.append("attention_proj_bias_missing")
-    roles = [reading[role] for role in layout.ROLES if role in reading]
+    roles = [layout[role] for role in layouts.ROLES if role in layout]
     shared = [H > 1 and np.array_equal(role[0], role[1]) for role in roles]
     if any(shared):
         found.append("heads_shared" if all(shared) else "heads_share_keys_values")
-    if reading["q"].shape[2] * H != reading["q"].shape[1]:
+    if layout["q"].shape[2] * H != layout["q"].shape[1]:
         found.append("heads_full_width")
     return found
 
@@ -254,13 +252,15 @@ def _implied(reading: layout.Layout, H: int) -> list[str]:
 
 def _mlp_levels(q: Query, among: Names) -> Levels:
     d = q.sizes["d"]
-    readings = [(reading, q.weights(reading, "m.")) for reading in layout.candidate_layouts("mlp", q.shapes, q.sizes)]
+    known_layouts = [
+        (layout, q.weights(layout, "m.")) for layout in layouts.candidate_layouts("mlp", q.shapes, q.sizes)
+    ]
     for most in range(3):
         candidates = []
         for steps, names in _ways(most, among, "mlp", least=most):
-            for number, (reading, w) in enumerate(readings):
-                implied = ["mlp_width"] if reading["up"].shape[1] != 4 * d else []
-                missing = [side for side in ("up", "down") if f"{side}.bias" not in reading]
+            for number, (layout, w) in enumerate(known_layouts):
+                implied = ["mlp_width"] if layout["up"].shape[1] != 4 * d else []
+                missing = [side for side in ("up", "down") if f"{side}.bias" not in layout]
                 implied += ["mlp_biases_missing"] if len(missing) == 2 else [f"mlp_{m}_bias_missing" for m in missing]
                 found = Explanation((*implied, *names), number, steps=steps)
                 candidates.append((found, partial(model.mlp, w=w, at="m", steps=steps)))
@@ -268,8 +268,8 @@ def _mlp_levels(q: Query, among: Names) -> Levels:
 
 
 def _mlp_right(q: Query) -> Iterator[Function]:
-    for reading in layout.candidate_layouts("mlp", q.shapes, q.sizes):
-        yield partial(model.mlp, w=q.weights(reading, "m."), at="m")
+    for layout in layouts.candidate_layouts("mlp", q.shapes, q.sizes):
+        yield partial(model.mlp, w=q.weights(layout, "m."), at="m")
 
 
 # --- block ------------------------------------------------------------------------------------------------------------
@@ -279,23 +279,23 @@ UNREAD = ("block_first_norm_missing", "block_second_norm_missing")
 
 def _block_levels(q: Query, among: Names) -> Levels:
     """Yield the block's composition around stubs for attention and MLP."""
-    readings = list(_norm_readings(q))
+    known_layouts = list(_norm_layouts(q))
     for most in range(3):
         yield (
             (Explanation(_norms(implied, names), number, steps=steps), _composed(q, w, steps))
             for steps, names in _ways(most, among, "block", "norm", least=most)
-            for number, (w, implied) in enumerate(readings)
+            for number, (w, implied) in enumerate(known_layouts)
         )
 
 
 def _block_right(q: Query) -> Iterator[Function]:
-    for w, _ in _norm_readings(q):
+    for w, _ in _norm_layouts(q):
         yield _composed(q, w, {})
 
 
-def _norm_readings(q: Query) -> Iterator[tuple[dict[str, Tensor], str]]:
-    for reading, implied in layout.norm_layouts(layout.positions(q.shapes), q.sizes["d"], ["ln1", "ln2"]):
-        yield q.weights(reading, "b."), implied
+def _norm_layouts(q: Query) -> Iterator[tuple[dict[str, Tensor], str]]:
+    for layout, implied in layouts.norm_layouts(layouts.number_entries(q.shapes), q.sizes["d"], ["ln1", "ln2"]):
+        yield q.weights(layout, "b."), implied
 
 
 def _composed(q: Query, w: dict[str, Tensor], steps: model.How, at: str = "b") -> Function:
@@ -320,17 +320,17 @@ def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
 def _model_levels(q: Query, among: Names) -> Levels:
     """Yield the model's composition around a stub for each block; a wrong number of blocks is one mistake."""
     L, held = q.sizes["L"], q.sizes.get("blocks", 0)
-    readings = _Cache((reading, q.weights(reading), implied) for reading, implied in _model_readings(q))
+    known_layouts = _Cache((layout, q.weights(layout), implied) for layout, implied in _model_layouts(q))
 
     def candidates(count: int, most: int, least: int) -> Iterator[Candidate]:
         for steps, names in _ways(most, among, "model", "norm", least=least):
             if steps.get("stack") == "last block missing" and held not in (0, L):
                 continue  # no block is unused: there are fewer
-            for number, (reading, w, implied) in enumerate(readings):
+            for number, (layout, w, implied) in enumerate(known_layouts):
                 gone = steps.get("final norm") == "none" and implied == "norm_without_affine"
                 own = "" if gone else implied
-                more = ["positions_missing"] if (reading["pos"] == layout.ZERO).all() else []
-                more += ["head_bias"] if "head.bias" in reading else []
+                more = ["positions_missing"] if (layout["pos"] == layouts.ZERO).all() else []
+                more += ["head_bias"] if "head.bias" in layout else []
                 more += ["blocks_wrong_number"] if count != L else []
                 told = [name for name in names if not gone or name != "final_norm_unused"]
                 more += ["final_norm_missing"] if gone else []
@@ -346,12 +346,12 @@ def _model_levels(q: Query, among: Names) -> Levels:
 
 
 def _model_right(q: Query) -> Iterator[Function]:
-    for reading, _ in _model_readings(q):
-        yield partial(model.stack, w=q.weights(reading), blocks=_blocks(q, q.sizes["L"]))
+    for layout, _ in _model_layouts(q):
+        yield partial(model.stack, w=q.weights(layout), blocks=_blocks(q, q.sizes["L"]))
 
 
-def _model_readings(q: Query) -> Iterator[tuple[layout.Layout, str]]:
-    return layout.model_layouts(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
+def _model_layouts(q: Query) -> Iterator[tuple[layouts.Layout, str]]:
+    return layouts.model_layouts(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
 
 
 def _blocks(q: Query, count: int) -> Sequence[model.Part]:

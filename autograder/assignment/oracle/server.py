@@ -14,7 +14,7 @@ from torch import Tensor
 
 from autograder.assignment.oracle import diagnose
 from autograder.assignment.oracle.client import KEPT
-from autograder.assignment.oracle.layout import model_layouts, positions, same_layout
+from autograder.assignment.oracle.layouts import model_layouts, number_entries, same_layout
 from autograder.assignment.oracle.model import RIGHT, Part, Ways, attention, blocks, stack
 
 MOST_ORDERS = 120  # of blocks: all of five
@@ -99,13 +99,13 @@ class Operations:
         probes: dict[str, np.ndarray],
         tolerance: float,
         expected: list[str],
-        readings: int | None,
+        max_layouts: int | None,
         number: int | None = None,
     ) -> dict[str, Any]:
         """Find the fewest known mistakes with which the oracle computes ``cases``: inputs and outputs of a class.
 
         ``matches`` are these explanations: one without mistakes if the correct model fits, none if no known one does.
-        ``reading`` is the number of the reading of ``tensors`` among those that ``layout`` yields. ``nearest`` is the
+        ``layout_index`` numbers the layout of ``tensors`` among those that ``layouts`` yields. ``nearest`` is the
         distance of the correct model if it does not fit. ``number`` is that of a composed model whose blocks are used.
         """
         question = diagnose.Query(
@@ -116,14 +116,14 @@ class Operations:
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
             tolerance=tolerance,
             expected=frozenset(expected),
-            readings=readings,
+            max_layouts=max_layouts,
             blocks=self._model(number).blocks() if number else (),
         )
         with torch.no_grad():
             found, nearest = diagnose.explain(component, question)
         return {
             "matches": [
-                {"mistakes": list(f.mistakes), "reading": f.reading, "count": f.count, "steps": dict(f.steps)}
+                {"mistakes": list(f.mistakes), "layout_index": f.layout_index, "count": f.count, "steps": dict(f.steps)}
                 for f in found
             ],
             "nearest": [nearest.gap, nearest.position, nearest.alone] if nearest else None,
@@ -150,7 +150,7 @@ class Operations:
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
             tolerance=0.0,
         )
-        found = diagnose.Explanation((), match["reading"], match["count"], match["steps"])
+        found = diagnose.Explanation((), match["layout_index"], match["count"], match["steps"])
         try:
             with torch.no_grad():
                 function = diagnose.function_of(component, question, found)
@@ -161,7 +161,7 @@ class Operations:
     def do_gradients(
         self,
         tensors: list[tuple[str, np.ndarray]],
-        reading: int,
+        layout_index: int,
         sizes: dict[str, int],
         probe: np.ndarray,
         idx: np.ndarray,
@@ -170,7 +170,9 @@ class Operations:
         """Compute gradients of the loss for GPT's own tensors, with a stub for each block."""
         flat = _flat([value for _, value in tensors], probe.dtype).requires_grad_()
         shapes = [(name, value.shape) for name, value in tensors]
-        where, _ = next(itertools.islice(model_layouts(shapes, sizes["V"], sizes["T_max"], sizes["d"]), reading, None))
+        where, _ = next(
+            itertools.islice(model_layouts(shapes, sizes["V"], sizes["T_max"], sizes["d"]), layout_index, None)
+        )
         blocks: list[Part] = [lambda x: x @ torch.from_numpy(probe)] * sizes["L"]
         w = {name: flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in where.items()}
         logits = stack(torch.from_numpy(idx), w, blocks)
@@ -178,7 +180,7 @@ class Operations:
         (-chosen.mean()).backward()  # type: ignore[no-untyped-call]
         gradient = flat.grad
         assert gradient is not None
-        return {name: gradient.numpy()[place] for name, place in positions(shapes)}
+        return {name: gradient.numpy()[place] for name, place in number_entries(shapes)}
 
 
 def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:
@@ -187,18 +189,21 @@ def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> d
     None if the layout of a class has no counterpart at these sizes.
     """
     found: dict[str, Tensor] = {}
-    for at, names, reading in _readings(layout, {name: value.shape for name, value in weights.items()}):
-        if reading is None:
+    for at, names, entries in _layouts_by_part(layout, {name: value.shape for name, value in weights.items()}):
+        if entries is None:
             return None
         flat = _flat([weights[name] for name in names], next(iter(weights.values())).dtype)
-        found |= {f"{at}{role}": flat[places] for role, places in reading.items()}
+        found |= {f"{at}{role}": flat[index] for role, index in entries.items()}
     return found
 
 
-def _readings(
+def _layouts_by_part(
     layout: dict[str, Any], given: Mapping[str, tuple[int, ...]]
 ) -> Iterator[tuple[str, tuple[str, ...], dict[str, Tensor] | None]]:
-    """Yield the oracle's prefix, the student's names and their reading, for each part of each block and GPT itself."""
+    """Yield prefix, tensor names and layout of each part of each block, and of GPT itself.
+
+    The prefix is the oracle's; the layout is None if it has no counterpart at these sizes.
+    """
     parts = [(f"{i}.", kind, names) for i, block in enumerate(layout["blocks"]) for kind, names in block.items()]
     if "model" in layout["parts"]:
         parts.append(("", "model", layout["own"]))
@@ -208,21 +213,25 @@ def _readings(
         known = tuple((name, tuple(shape)) for name, shape in part["shapes"])
         local = names if component == "model" else layout["local"][component]
         shapes = tuple((name, tuple(given[own])) for name, own in zip(local, names, strict=True))
-        yield at, names, _reading(component, known, tuple(part["sizes"].items()), part["reading"], shapes, sizes)
+        yield (
+            at,
+            names,
+            _find_layout(component, known, tuple(part["sizes"].items()), part["layout_index"], shapes, sizes),
+        )
 
 
 @functools.lru_cache(maxsize=16)
-def _reading(
+def _find_layout(
     component: str, known: Any, known_sizes: Any, number: int, shapes: Any, sizes: Any
 ) -> dict[str, Tensor] | None:
-    reading = same_layout(component, known, dict(known_sizes), number, shapes, dict(sizes))
-    if reading is None:
+    layout = same_layout(component, known, dict(known_sizes), number, shapes, dict(sizes))
+    if layout is None:
         return None
-    return {role: torch.from_numpy(np.ascontiguousarray(places)) for role, places in reading.items()}
+    return {role: torch.from_numpy(np.ascontiguousarray(at)) for role, at in layout.items()}
 
 
 def _flat(tensors: list[np.ndarray], dtype: np.dtype[Any]) -> Tensor:
-    """Lay all entries end to end, then a 0 and a 1, as ``layout`` numbers them."""
+    """Lay all entries end to end, then a 0 and a 1, as ``layouts`` numbers them."""
     return torch.from_numpy(np.concatenate([*(t.reshape(-1) for t in tensors), np.array([0, 1])]).astype(dtype))
 
 
