@@ -13,7 +13,8 @@ from torch import Tensor
 
 from autograder.assignment import mistakes
 from autograder.assignment.mistakes import MISTAKES, Mistake
-from autograder.assignment.oracle import diagnose, model, parameter_count
+from autograder.assignment.oracle import diagnose, parameter_count
+from autograder.assignment.oracle.variants import Steps
 from autograder.grading.verdict import Failed
 from tests.reading import LINES, SOLUTION, WIDTH
 
@@ -36,18 +37,18 @@ SHAPES: dict[str, list[tuple[str, tuple[int, ...]]]] = {
     "model": [("tok", (V, D)), ("pos", (T_MAX, D)), ("norm.weight", (D,)), ("norm.bias", (D,)), ("head", (V, D))],
 }
 SHAPES["norm"] = SHAPES["block"]
-WAYS = [(row, way) for row in MISTAKES for way in row.ways if not row.accepted]
+VARIANTS = [(row, variant) for row in MISTAKES for variant in row.variants if not row.accepted]
 DIFFERS = "For the same weights the output is off by up to 100 % of its maximum, from position 0 on."
 PAIRS = [
-    (("scale_sqrt_d", "sqrt d"), ("projection_relu", "relu")),
-    (("value_is_key", "k"), ("mask_off_by_one", "one more")),
+    (("scale_sqrt_d", "sqrt_d"), ("projection_relu", "relu")),
+    (("value_is_key", "k"), ("mask_off_by_one", "off_by_one")),
     (("mlp_relu", "relu"), ("mlp_adds_input", "input")),
     (("block_parallel", "parallel"), ("norm_unbiased", "unbiased")),
-    (("embedding_scaled", "times sqrt d"), ("final_norm_first", "first")),
+    (("embedding_scaled", "scaled"), ("final_norm_first", "first")),
 ]
 
 
-def question(component: str, how: model.How) -> diagnose.Query:
+def question(component: str, steps: Steps) -> diagnose.Query:
     """What a class with these mistakes would be asked about: random weights, and what it then computes."""
     torch.manual_seed(1)
     tensors = [torch.randn(shape, dtype=torch.float64) / (8 if len(shape) > 1 else 2) for _, shape in SHAPES[component]]
@@ -56,23 +57,23 @@ def question(component: str, how: model.How) -> diagnose.Query:
     asked = diagnose.Query(SHAPES[component], flat, [], SIZES[component], probes, 1e-9)
     for shape in ((B, T), (1, 1)) if component == "attention" else ((B, T), (1, T_MAX - 1)):
         x = torch.randint(V, shape) if component == "model" else torch.randn(*shape, D, dtype=torch.float64)
-        asked.cases.append((x, computed(component, asked, how, x)))
+        asked.cases.append((x, computed(component, asked, steps, x)))
     return asked
 
 
-def computed(component: str, asked: diagnose.Query, how: model.How, x: Tensor) -> Tensor:
+def computed(component: str, asked: diagnose.Query, steps: Steps, x: Tensor) -> Tensor:
     """The oracle's own answer under the layout that the shapes above are meant to have."""
     right = next(iter(diagnose._COMPONENTS[kind(component)][1](asked)))
-    return right.func(x, **{**right.keywords, "steps": how})  # type: ignore[attr-defined,no-any-return]
+    return right.func(x, **{**right.keywords, "steps": steps})  # type: ignore[attr-defined,no-any-return]
 
 
 def kind(component: str) -> str:
     return "block" if component == "norm" else component
 
 
-@pytest.mark.parametrize(("row", "way"), WAYS, ids=lambda value: getattr(value, "name", value))
-def test_each_way_is_told_apart_from_all_others(row: Mistake, way: str) -> None:
-    asked = question(row.component, {row.step: way})
+@pytest.mark.parametrize(("row", "variant"), VARIANTS, ids=lambda value: getattr(value, "name", value))
+def test_each_variant_is_told_apart_from_all_others(row: Mistake, variant: str) -> None:
+    asked = question(row.component, {row.step: variant})
     with torch.no_grad():
         found, nearest = diagnose.explain(kind(row.component), asked)
     assert [set(match.mistakes) for match in found] == [{row.name}]
@@ -110,7 +111,7 @@ def test_what_is_right_and_what_nobody_knows(component: str) -> None:
 
 
 def test_the_search_ends_after_so_many_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = question("attention", {"scale": "sqrt d", "project": "relu"})
+    asked = question("attention", {"scale": "sqrt_d", "project": "relu"})
     monkeypatch.setattr(diagnose, "MOST", 50)
     with torch.no_grad():
         found, nearest = diagnose.explain("attention", asked)
@@ -122,12 +123,12 @@ def test_the_search_ends_after_so_many_comparisons(monkeypatch: pytest.MonkeyPat
 def test_rows_have_names_and_words_of_their_own() -> None:
     assert len({row.name for row in MISTAKES}) == len(MISTAKES)
     assert len({row.sentence for row in MISTAKES}) == len(MISTAKES)
-    steps = [(kind(row.component), row.step, way) for row in MISTAKES for way in row.ways]
-    assert len(set(steps)) == len(steps)
+    reproduced = [(kind(row.component), row.step, variant) for row in MISTAKES for variant in row.variants]
+    assert len(set(reproduced)) == len(reproduced)
     for row in MISTAKES:
         assert row.sentence[-1] in ".?"
         assert not re.search(r"[.?] \(", row.full_text)
-        assert bool(row.step) == bool(row.ways)
+        assert bool(row.step) == bool(row.variants)
         assert bool(row.look) != row.accepted
         compared = row.component in (*SIZES, "any")
         whole = f"{DIFFERS} {row.full_text} Everything else is correct." if compared else row.full_text

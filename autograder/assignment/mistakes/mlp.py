@@ -9,20 +9,20 @@ from autograder.assignment.mistakes.row import Mistake
 _mlp = partial(Mistake, "mlp", "task 5.2")
 
 
-def _activation(name: str, what: str, way: str) -> Mistake:
+def _activation(name: str, activation: str, variant: str) -> Mistake:
     return _mlp(
         name,
-        f"The activation is {what}; it should be GELU.",
+        f"The activation is {activation}; it should be GELU.",
         "the line between the two linear layers",
         "activation",
-        (way,),
+        (variant,),
     )
 
 
 ROWS = (
     _activation("mlp_relu", "ReLU", "relu"),
-    _activation("mlp_leaky_relu", "leaky ReLU", "leaky relu"),
-    _activation("mlp_relu_squared", "squared ReLU", "relu squared"),
+    _activation("mlp_leaky_relu", "leaky ReLU", "leaky_relu"),
+    _activation("mlp_relu_squared", "squared ReLU", "relu_squared"),
     _activation("mlp_elu", "ELU", "elu"),
     _activation("mlp_silu", "SiLU", "silu"),
     _activation("mlp_mish", "Mish", "mish"),
@@ -30,27 +30,27 @@ ROWS = (
     _activation("mlp_tanh", "tanh", "tanh"),
     _activation("mlp_sigmoid", "sigmoid", "sigmoid"),
     _activation("mlp_softmax", "softmax", "softmax"),
-    _activation("mlp_gelu_sigmoid", "x * sigmoid(1.702 * x), an approximation of GELU", "gelu sigmoid"),
+    _activation("mlp_gelu_sigmoid", "x * sigmoid(1.702 * x), an approximation of GELU", "gelu_sigmoid"),
     _mlp(
         "mlp_linear",
         "There is no activation between the two linear layers, so together they are one linear map.",
         "the line between them",
         "activation",
-        ("none",),
+        ("linear",),
     ),
     _mlp(
         "mlp_activation_last",
         "GELU comes after the down-projection; it belongs between the two linear layers.",
         "the order of the steps in forward",
         "activation",
-        ("after",),
+        ("last",),
     ),
     _mlp(
         "mlp_activation_first",
         "GELU comes before the up-projection; it belongs between the two linear layers.",
         "the order of the steps in forward",
         "activation",
-        ("before",),
+        ("first",),
     ),
     _mlp(
         "mlp_activation_twice",
@@ -82,7 +82,7 @@ ROWS = (
         "Your GELU is the tanh approximation, as in GPT-2; F.gelu's default is exact. Both are accepted.",
         "",
         "activation",
-        ("gelu tanh",),
+        ("gelu_tanh",),
         accepted=True,
     ),
 )

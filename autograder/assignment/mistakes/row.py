@@ -9,11 +9,11 @@ from autograder.core.text import insert_before_end
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """Hold the message for a mistake, and how the oracle reproduces it.
+    """Hold the message for a mistake, and the variants of a step with which the oracle reproduces it.
 
-    ``step`` and ``ways`` are entries of the oracle's ``how`` (``gpt.py``), several if the mistake depends on a number
-    that the student chose, and empty if tensors, counts or another observation identify the mistake.
-    An ``accepted`` row deducts nothing, and its sentence is a remark.
+    ``step`` and each of ``variants`` are an entry of the oracle's ``steps`` (``oracle/model.py``). A mistake that
+    depends on the student's choice, such as a fill value, has several variants; one that tensors, counts or another
+    observation identify has none. An ``accepted`` row deducts nothing, and its sentence is a remark.
     """
 
     component: str
@@ -22,7 +22,7 @@ class Mistake:
     sentence: str  # the actual behaviour and the expected one
     look: str  # completes "Look at ..."
     step: str = ""
-    ways: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     accepted: bool = False
     raises: tuple[tuple[str, str], ...] = ()  # exceptions that identify it: type, pattern in the text
 

@@ -18,16 +18,16 @@ from torch import Tensor
 
 from autograder.assignment import mistakes
 from autograder.assignment.oracle import layouts, model
+from autograder.assignment.oracle.variants import Function, Steps
 
 MOST = 20_000  # comparisons for one question, about 0.1 ms each
 CLOSE = 1e-4  # of the largest entry; closer to the correct model than this is different rounding, not two mistakes
 NEAR = 48  # layouts tried to find the nearest
 Case = tuple[Tensor, Tensor]  # an input, and the output of the student's class
-Function = Callable[[Tensor], Tensor]
 Names = frozenset[str]
 Item = TypeVar("Item")
 # Steps that matter at T=1, as every attention weight is 1.
-EARLY = ("value", "project", "merge", "split", "softmax", "add", "over")
+EARLY = ("value", "project", "merge", "split", "softmax", "add", "axis")
 
 
 class Exhausted(Exception):
@@ -46,7 +46,7 @@ class Query:
     tolerance: float
     expected: Names = frozenset()  # mistakes found by other checks, tried on their own first
     max_layouts: int | None = None  # tried; None means all
-    blocks: Sequence[model.Part] = ()  # of a whole model; else a stub for each
+    blocks: Sequence[Function] = ()  # of a whole model; else a stub for each
     tried: list[int] = field(default_factory=lambda: [0])
 
     def fits(self, function: Function, cases: list[Case] | None = None) -> bool:
@@ -89,7 +89,7 @@ class Explanation:
     mistakes: tuple[str, ...]
     layout_index: int
     count: int = 0
-    steps: model.How = field(default_factory=dict)
+    steps: Steps = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -188,16 +188,16 @@ def _attention_levels(q: Query, among: Names) -> Levels:
             )
             known_layouts[heads, rarer] = _Cache(itertools.islice(found, q.max_layouts))
         wrong = () if heads == H else ("heads_wrong_number",)
-        for steps, names in _ways(most, among, "attention", least=least):
+        for steps, names in _combinations(most, among, "attention", least=least):
             at_one = {step: steps[step] for step in EARLY if step in steps}
-            if steps.get("scale") == "after" or steps.get("softmax") == "none":
+            if steps.get("scale") == "after_softmax" or steps.get("softmax") == "missing":
                 at_one = steps
             for number, layout in enumerate(known_layouts[heads, rarer]):
                 if least > 1 and number not in alive:
                     continue  # T=1 fits with no single mistake
                 read = {steps.get("key", "k"), steps.get("value", "q")} & {*layouts.ROLES}
                 if not read <= layout.keys() or ("v" not in layout and steps.get("value") == "input"):
-                    continue  # this way needs a role that is missing, or omits one that exists
+                    continue  # these steps need a role that is missing, or omit one that exists
                 at_one |= {} if "k" in layout else {"key": "q"}
                 # Layouts that differ only in queries and keys agree at T=1.
                 matter = [*layout] if at_one is steps else ["v", "o", "v.bias", "o.bias", steps.get("value", "v")]
@@ -257,7 +257,7 @@ def _mlp_levels(q: Query, among: Names) -> Levels:
     ]
     for most in range(3):
         candidates = []
-        for steps, names in _ways(most, among, "mlp", least=most):
+        for steps, names in _combinations(most, among, "mlp", least=most):
             for number, (layout, w) in enumerate(known_layouts):
                 implied = ["mlp_width"] if layout["up"].shape[1] != 4 * d else []
                 missing = [side for side in ("up", "down") if f"{side}.bias" not in layout]
@@ -283,7 +283,7 @@ def _block_levels(q: Query, among: Names) -> Levels:
     for most in range(3):
         yield (
             (Explanation(_norms(implied, names), number, steps=steps), _composed(q, w, steps))
-            for steps, names in _ways(most, among, "block", "norm", least=most)
+            for steps, names in _combinations(most, among, "block", "norm", least=most)
             for number, (w, implied) in enumerate(known_layouts)
         )
 
@@ -298,9 +298,9 @@ def _norm_layouts(q: Query) -> Iterator[tuple[dict[str, Tensor], str]]:
         yield q.weights(layout, "b."), implied
 
 
-def _composed(q: Query, w: dict[str, Tensor], steps: model.How, at: str = "b") -> Function:
-    attend, think = (lambda x: x @ q.probes["attention"]), (lambda x: x @ q.probes["mlp"])
-    return partial(model.compose, w=w, at=at, attend=attend, think=think, steps=steps)
+def _composed(q: Query, w: dict[str, Tensor], steps: Steps, at: str = "b") -> Function:
+    attn, mlp = (lambda x: x @ q.probes["attention"]), (lambda x: x @ q.probes["mlp"])
+    return partial(model.compose, w=w, at=at, attn=attn, mlp=mlp, steps=steps)
 
 
 def _norms(implied: str, names: list[str]) -> tuple[str, ...]:
@@ -323,11 +323,11 @@ def _model_levels(q: Query, among: Names) -> Levels:
     known_layouts = _Cache((layout, q.weights(layout), implied) for layout, implied in _model_layouts(q))
 
     def candidates(count: int, most: int, least: int) -> Iterator[Candidate]:
-        for steps, names in _ways(most, among, "model", "norm", least=least):
-            if steps.get("stack") == "last block missing" and held not in (0, L):
+        for steps, names in _combinations(most, among, "model", "norm", least=least):
+            if steps.get("blocks") == "last_unused" and held not in (0, L):
                 continue  # no block is unused: there are fewer
             for number, (layout, w, implied) in enumerate(known_layouts):
-                gone = steps.get("final norm") == "none" and implied == "norm_without_affine"
+                gone = steps.get("final_norm") == "unused" and implied == "norm_without_affine"
                 own = "" if gone else implied
                 more = ["positions_missing"] if (layout["pos"] == layouts.ZERO).all() else []
                 more += ["head_bias"] if "head.bias" in layout else []
@@ -354,7 +354,7 @@ def _model_layouts(q: Query) -> Iterator[tuple[layouts.Layout, str]]:
     return layouts.model_layouts(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
 
 
-def _blocks(q: Query, count: int) -> Sequence[model.Part]:
+def _blocks(q: Query, count: int) -> Sequence[Function]:
     return q.blocks[:count] if q.blocks else [lambda x: x @ q.probes["block"]] * count
 
 
@@ -366,22 +366,26 @@ _COMPONENTS: dict[str, tuple[Callable[[Query, Names], Levels], Callable[[Query],
 }
 
 
-def _ways(most: int, among: Names, *components: str, least: int = 0) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Yield ways with ``least`` to ``most`` mistakes, two only in different steps; without any, the accepted ways too.
+def _combinations(
+    most: int, among: Names, *components: str, least: int = 0
+) -> Iterator[tuple[dict[str, str], list[str]]]:
+    """Yield steps and names of combinations with ``least`` to ``most`` mistakes, two only in different steps; without any, the accepted ways too.
 
     If ``among`` has names, only these mistakes are used.
     """
-    rows = [(row, way) for row in mistakes.of(*components) for way in row.ways if not among or row.name in among]
+    rows = [
+        (row, variant) for row in mistakes.of(*components) for variant in row.variants if not among or row.name in among
+    ]
     if least == 0:
         yield {}, []
-        yield from (({row.step: way}, [row.name]) for row, way in rows if row.accepted)
-    wrong = [(row, way) for row, way in rows if not row.accepted]
+        yield from (({row.step: variant}, [row.name]) for row, variant in rows if row.accepted)
+    wrong = [(row, variant) for row, variant in rows if not row.accepted]
     if least <= 1 <= most:
-        yield from (({row.step: way}, [row.name]) for row, way in wrong)
+        yield from (({row.step: variant}, [row.name]) for row, variant in wrong)
     if most > 1:
-        for (first, way), (second, other) in itertools.combinations(rows, 2):
+        for (first, variant), (second, other) in itertools.combinations(rows, 2):
             if first.step != second.step and not (first.accepted and second.accepted):
-                yield {first.step: way, second.step: other}, [first.name, second.name]
+                yield {first.step: variant, second.step: other}, [first.name, second.name]
 
 
 class _Cache(Iterable[Item]):

@@ -15,7 +15,8 @@ from torch import Tensor
 from autograder.assignment.oracle import diagnose
 from autograder.assignment.oracle.client import KEPT
 from autograder.assignment.oracle.layouts import model_layouts, number_entries, same_layout
-from autograder.assignment.oracle.model import RIGHT, Part, Ways, attention, blocks, stack
+from autograder.assignment.oracle.model import RIGHT, StepsByComponent, attention, make_blocks, stack
+from autograder.assignment.oracle.variants import Function
 
 MOST_ORDERS = 120  # of blocks: all of five
 
@@ -25,16 +26,16 @@ class Model:
     """A student's whole model with the oracle's names; without weights if its layout is unknown."""
 
     weights: dict[str, Tensor] | None
-    ways: Ways
+    steps: StepsByComponent
     count: int  # of blocks
 
-    def blocks(self, order: Sequence[int] = ()) -> list[Part]:
+    def blocks(self, order: Sequence[int] = ()) -> list[Function]:
         assert self.weights is not None
-        return blocks(self.weights, order or range(self.count), self.ways)
+        return make_blocks(self.weights, order or range(self.count), self.steps)
 
     def __call__(self, idx: Tensor, order: Sequence[int] = ()) -> Tensor:
         assert self.weights is not None
-        return stack(idx, self.weights, self.blocks(order), self.ways.get("model", RIGHT))
+        return stack(idx, self.weights, self.blocks(order), self.steps.get("model", RIGHT))
 
 
 class Operations:
@@ -47,7 +48,7 @@ class Operations:
         """Keep a student's whole model under ``number``."""
         self.models[number] = Model(
             weights=_oracle_weights(layout, weights),
-            ways={component: part["steps"] for component, part in layout["parts"].items()},
+            steps={component: part["steps"] for component, part in layout["parts"].items()},
             count=len(layout["blocks"]),
         )
 
@@ -173,7 +174,7 @@ class Operations:
         where, _ = next(
             itertools.islice(model_layouts(shapes, sizes["V"], sizes["T_max"], sizes["d"]), layout_index, None)
         )
-        blocks: list[Part] = [lambda x: x @ torch.from_numpy(probe)] * sizes["L"]
+        blocks: list[Function] = [lambda x: x @ torch.from_numpy(probe)] * sizes["L"]
         w = {name: flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in where.items()}
         logits = stack(torch.from_numpy(idx), w, blocks)
         chosen = logits.log_softmax(-1).gather(-1, torch.from_numpy(targets)[..., None])
