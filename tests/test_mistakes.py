@@ -112,7 +112,7 @@ def test_what_is_right_and_what_nobody_knows(component: str) -> None:
 
 def test_the_search_ends_after_so_many_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = question("attention", {"scale": "sqrt_d", "project": "relu"})
-    monkeypatch.setattr(diagnose, "MOST", 50)
+    monkeypatch.setattr(diagnose, "MAX_COMPARISONS", 50)
     with torch.no_grad():
         found, nearest = diagnose.explain("attention", asked)
     assert not found

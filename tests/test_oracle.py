@@ -255,7 +255,7 @@ def test_a_cause_is_found_in_its_part_by_its_own_difference(cause: parameter_cou
     off = [counted(c.dims, {cause.part: cause.delta(c)}, {}) for c in counts]
     found = parameter_count.find_causes(off)
     assert set(found) == {cause.part}
-    assert (cause.name in found[cause.part]) == all(map(cause.shown, off))
+    assert (cause.name in found[cause.part]) == all(map(cause.has_tensors, off))
 
 
 def test_what_collides_is_told_apart_by_the_tensors() -> None:

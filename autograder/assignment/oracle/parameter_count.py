@@ -59,45 +59,45 @@ TERMS: dict[str, Callable[[Dims], int]] = {
     "(12d^2 + 10d)": lambda n: 12 * n.d**2 + 10 * n.d,
     "(12d^2 + 10d)L": lambda n: (12 * n.d**2 + 10 * n.d) * n.L,
 }
-LARGEST = 64  # a term's factor
+MAX_FACTOR = 64  # of a term
 
 
 def as_formula(deltas: Sequence[tuple[Dims, int]]) -> str:
     """Find one or two terms that equal these differences at all these sizes; "" if none do."""
     sizes = [dims for dims, _ in deltas]
-    wanted = [delta for _, delta in deltas]
+    differences = [delta for _, delta in deltas]
     columns = {name: [term(dims) for dims in sizes] for name, term in TERMS.items()}
-    if not any(wanted):
+    if not any(differences):
         return ""
     for name, column in columns.items():
-        factor = wanted[0] // column[0]
-        if [factor * value for value in column] == wanted and abs(factor) <= LARGEST:
-            return _term(factor, name)
+        factor = differences[0] // column[0]
+        if [factor * value for value in column] == differences and abs(factor) <= MAX_FACTOR:
+            return _format_term(factor, name)
     for (one, a), (two, b) in itertools.combinations(columns.items(), 2):
         determinant = a[0] * b[1] - a[1] * b[0]
         if determinant:
-            x, y = wanted[0] * b[1] - wanted[1] * b[0], a[0] * wanted[1] - a[1] * wanted[0]
+            x, y = differences[0] * b[1] - differences[1] * b[0], a[0] * differences[1] - a[1] * differences[0]
             if not x % determinant and not y % determinant:
                 x, y = x // determinant, y // determinant
-                fits = all(x * p + y * q == delta for p, q, delta in zip(a, b, wanted, strict=True))
-                if fits and max(abs(x), abs(y)) <= LARGEST:
+                fits = all(x * p + y * q == delta for p, q, delta in zip(a, b, differences, strict=True))
+                if fits and max(abs(x), abs(y)) <= MAX_FACTOR:
                     larger_first = sorted([(x, one, x * a[0]), (y, two, y * b[0])], key=lambda term: -abs(term[2]))
-                    return _sum(*larger_first[0][:2], *larger_first[1][:2])
+                    return _format_sum(*larger_first[0][:2], *larger_first[1][:2])
     return ""
 
 
-def _term(factor: int, name: str) -> str:
+def _format_term(factor: int, name: str) -> str:
     sign, size = "+" if factor > 0 else "-", abs(factor)
     if name == "1":
         return f"{sign}{size}"
     return f"{sign}{size if size > 1 else ''}{' ' * (size > 1 and name[0] == 'T')}{name}"
 
 
-def _sum(x: int, one: str, y: int, two: str) -> str:
+def _format_sum(x: int, one: str, y: int, two: str) -> str:
     if x == -y and one == f"{two}L":
-        return f"{_term(x, two)}(L - 1)"
-    second = _term(y, two)
-    return f"{_term(x, one)} {second[0]} {second[1:]}"
+        return f"{_format_term(x, two)}(L - 1)"
+    second = _format_term(y, two)
+    return f"{_format_term(x, one)} {second[0]} {second[1:]}"
 
 
 # --- causes -----------------------------------------------------------------------------------------------------------
@@ -132,33 +132,33 @@ def expected_counts(n: Dims) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A mistake (by name) that changes the count of ``part`` by ``delta``, if its tensors are ``shown``."""
+    """A mistake (by name) that changes the count of ``part`` by ``delta``, if ``has_tensors`` accepts the tensors."""
 
     name: str
     part: str
     delta: Callable[[ParameterCounts], int]
-    shown: Callable[[ParameterCounts], bool] = lambda c: True
+    has_tensors: Callable[[ParameterCounts], bool] = lambda c: True
 
 
-def _matrices(c: ParameterCounts, part: str) -> list[tuple[int, ...]]:
+def _matrix_shapes(c: ParameterCounts, part: str) -> list[tuple[int, ...]]:
     return [shape for _, shape in c.tensors[part] if len(shape) > 1]
 
 
-def _holders(c: ParameterCounts) -> set[str]:
+def _norm_names(c: ParameterCounts) -> set[str]:
     """Return the names of the norms that hold a block's vectors."""
     return {name.rpartition(".")[0] for name, _ in c.tensors["block_norms"]}
 
 
-def _named(c: ParameterCounts, part: str, word: str) -> bool:
+def _has_name(c: ParameterCounts, part: str, word: str) -> bool:
     return any(word in name for name, _ in c.tensors[part])
 
 
-def _has(c: ParameterCounts, rows: int) -> bool:
-    return any(rows in shape and c.dims.d in shape for shape in _matrices(c, OUTSIDE))
+def _has_table(c: ParameterCounts, rows: int) -> bool:
+    return any(rows in shape and c.dims.d in shape for shape in _matrix_shapes(c, OUTSIDE))
 
 
-def _other_width(c: ParameterCounts) -> bool:
-    d, shapes = c.dims.d, _matrices(c, "mlp")
+def _has_other_width(c: ParameterCounts) -> bool:
+    d, shapes = c.dims.d, _matrix_shapes(c, "mlp")
     sizes = {size for shape in shapes for size in shape} - {d}
     return bool(shapes) and all(d in shape for shape in shapes) and 4 * d not in sizes
 
@@ -174,19 +174,19 @@ CAUSES: tuple[Cause, ...] = (
         "projections_doubled",
         "attention",
         lambda c: 3 * (c.dims.d**2 + c.dims.d) * c.dims.L,
-        lambda c: _named(c, "attention", "in_proj"),
+        lambda c: _has_name(c, "attention", "in_proj"),
     ),
     Cause(
         "heads_shared",
         "attention",
         lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
-        lambda c: len(_matrices(c, "attention")) <= 4,  # one head and the projection
+        lambda c: len(_matrix_shapes(c, "attention")) <= 4,  # one head and the projection
     ),
     Cause(
         "heads_slice_input",
         "attention",
         lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
-        lambda c: len(_matrices(c, "attention")) > 4,
+        lambda c: len(_matrix_shapes(c, "attention")) > 4,
     ),
     Cause(
         "heads_slice_input",
@@ -216,44 +216,46 @@ CAUSES: tuple[Cause, ...] = (
     Cause("mlp_up_bias_missing", "mlp", lambda c: -4 * c.dims.d * c.dims.L),
     Cause("mlp_down_bias_missing", "mlp", lambda c: -c.dims.d * c.dims.L),
     Cause("mlp_biases_missing", "mlp", lambda c: -5 * c.dims.d * c.dims.L),
-    Cause("mlp_width", "mlp", lambda c: c.delta("mlp"), _other_width),
+    Cause("mlp_width", "mlp", lambda c: c.delta("mlp"), _has_other_width),
     Cause("norm_without_affine", "block_norms", lambda c: -4 * c.dims.d * c.dims.L),
     Cause("block_norms_missing", "block_norms", lambda c: -4 * c.dims.d * c.dims.L),
-    Cause("norm_shared", "block_norms", lambda c: -2 * c.dims.d * c.dims.L, lambda c: len(_holders(c)) == 1),
+    Cause("norm_shared", "block_norms", lambda c: -2 * c.dims.d * c.dims.L, lambda c: len(_norm_names(c)) == 1),
     Cause(
         "norm_bias_missing",
         "block_norms",
         lambda c: -2 * c.dims.d * c.dims.L,
-        lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "bias"),
+        lambda c: len(_norm_names(c)) == 2 and not _has_name(c, "block_norms", "bias"),
     ),
     Cause(
         "norm_rms",
         "block_norms",
         lambda c: -2 * c.dims.d * c.dims.L,
-        lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "bias"),
+        lambda c: len(_norm_names(c)) == 2 and not _has_name(c, "block_norms", "bias"),
     ),
     Cause(
         "norm_gain_missing",
         "block_norms",
         lambda c: -2 * c.dims.d * c.dims.L,
-        lambda c: len(_holders(c)) == 2 and not _named(c, "block_norms", "weight"),
+        lambda c: len(_norm_names(c)) == 2 and not _has_name(c, "block_norms", "weight"),
     ),
     Cause("head_bias", OUTSIDE, lambda c: c.dims.V),
-    Cause("final_norm_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has(c, c.dims.V)),
+    Cause("final_norm_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has_table(c, c.dims.V)),
     Cause("norm_without_affine", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: not c.tensors["block_norms"]),
-    Cause("vocabulary_row_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has(c, c.dims.V - 1)),
-    Cause("position_row_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max - 1)),
-    Cause("norm_bias_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
-    Cause("norm_rms", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
-    Cause("norm_gain_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has(c, c.dims.T_max)),
-    Cause("position_row_extra", OUTSIDE, lambda c: c.dims.d, lambda c: _has(c, c.dims.T_max + 1)),
+    Cause("vocabulary_row_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has_table(c, c.dims.V - 1)),
+    Cause("position_row_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has_table(c, c.dims.T_max - 1)),
+    Cause("norm_bias_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has_table(c, c.dims.T_max)),
+    Cause("norm_rms", OUTSIDE, lambda c: -c.dims.d, lambda c: _has_table(c, c.dims.T_max)),
+    Cause("norm_gain_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has_table(c, c.dims.T_max)),
+    Cause("position_row_extra", OUTSIDE, lambda c: c.dims.d, lambda c: _has_table(c, c.dims.T_max + 1)),
     Cause("positions_missing", OUTSIDE, lambda c: -c.dims.T_max * c.dims.d),
     Cause("embedding_missing", OUTSIDE, lambda c: -c.dims.V * c.dims.d),
     Cause(
         "position_batch_axis",
         OUTSIDE,
         lambda c: c.delta(OUTSIDE),
-        lambda c: any(len(shape) > 2 and shape[-2:] == (c.dims.T_max, c.dims.d) for shape in _matrices(c, OUTSIDE)),
+        lambda c: any(
+            len(shape) > 2 and shape[-2:] == (c.dims.T_max, c.dims.d) for shape in _matrix_shapes(c, OUTSIDE)
+        ),
     ),
     Cause("mlp_shared", OUTSIDE, lambda c: -c.parts["mlp"] // c.dims.L * (c.dims.L - 1)),
     Cause("blocks_shared", OUTSIDE, lambda c: -c.block * (c.dims.L - 1)),
@@ -273,7 +275,7 @@ def find_causes(counted: Sequence[ParameterCounts]) -> dict[str, list[str]]:
                 for cause in CAUSES
                 if cause.part == part
                 and all(cause.delta(c) == c.delta(part) for c in counted)
-                and all(map(cause.shown, counted))
+                and all(map(cause.has_tensors, counted))
             )
         )
         for part in wrong

@@ -18,7 +18,7 @@ from autograder.assignment.oracle.layouts import model_layouts, number_entries, 
 from autograder.assignment.oracle.model import RIGHT, StepsByComponent, attention, make_blocks, stack
 from autograder.assignment.oracle.variants import Function
 
-MOST_ORDERS = 120  # of blocks: all of five
+MAX_ORDERS = 120  # of blocks: all of five
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,12 @@ class Model:
     count: int  # of blocks
 
     def blocks(self, order: Sequence[int] = ()) -> list[Function]:
+        """Return the blocks in ``order``, or as listed if it is empty."""
         assert self.weights is not None
         return make_blocks(self.weights, order or range(self.count), self.steps)
 
     def __call__(self, idx: Tensor, order: Sequence[int] = ()) -> Tensor:
+        """Compute logits (B, T) -> (B, T, V) with the blocks in ``order``."""
         assert self.weights is not None
         return stack(idx, self.weights, self.blocks(order), self.steps.get("model", RIGHT))
 
@@ -47,12 +49,13 @@ class Operations:
     def do_compose(self, number: int, layout: dict[str, Any], weights: dict[str, np.ndarray]) -> None:
         """Keep a student's whole model under ``number``."""
         self.models[number] = Model(
-            weights=_oracle_weights(layout, weights),
+            weights=_assign_weights(layout, weights),
             steps={component: part["steps"] for component, part in layout["parts"].items()},
             count=len(layout["blocks"]),
         )
 
-    def _model(self, number: int) -> Model:
+    def _use_model(self, number: int) -> Model:
+        """Return the model, and forget the least recent ones beyond KEPT."""
         self.models[number] = model = self.models.pop(number)
         while len(self.models) > KEPT:
             del self.models[next(iter(self.models))]
@@ -60,13 +63,13 @@ class Operations:
 
     def do_exists(self, number: int) -> bool:
         """Return whether the layouts of its classes have a counterpart at its sizes."""
-        return self._model(number).weights is not None
+        return self._use_model(number).weights is not None
 
     def do_logits(self, number: int, idx: np.ndarray) -> Tensor | None:
         """Compute the model's logits; None if its mistakes make that fail for so many rows or tokens."""
         try:
             with torch.no_grad():
-                return self._model(number)(torch.from_numpy(idx))
+                return self._use_model(number)(torch.from_numpy(idx))
         except (RuntimeError, IndexError):
             return None
 
@@ -74,22 +77,23 @@ class Operations:
         self, number: int, cases: list[tuple[np.ndarray, np.ndarray]], tolerance: float
     ) -> tuple[int, ...]:
         """Find the first order of the blocks that reproduces ``cases``, beginning with the listed one."""
-        model = self._model(number)
-        given = [(torch.from_numpy(idx), torch.from_numpy(logits)) for idx, logits in cases]
+        model = self._use_model(number)
+        pairs = [(torch.from_numpy(idx), torch.from_numpy(logits)) for idx, logits in cases]
 
         def fits(order: tuple[int, ...]) -> bool:
             return all(
                 float((model(idx, order) - logits).abs().max()) <= tolerance * max(1.0, float(logits.abs().max()))
-                for idx, logits in given
+                for idx, logits in pairs
             )
 
         with torch.no_grad():
-            orders = itertools.islice(itertools.permutations(range(model.count)), MOST_ORDERS)
+            orders = itertools.islice(itertools.permutations(range(model.count)), MAX_ORDERS)
             return next(filter(fits, orders), ())
 
     def do_attention(self, weights: dict[str, np.ndarray], x: np.ndarray) -> Tensor:
+        """Compute attention (B, T, d) -> (B, T, d) with the weights of one block."""
         with torch.no_grad():
-            return attention(torch.from_numpy(x), _tensors(weights, "attn."), "attn")
+            return attention(torch.from_numpy(x), _to_tensors(weights, "attn."), "attn")
 
     def do_identify(
         self,
@@ -109,19 +113,19 @@ class Operations:
         ``layout_index`` numbers the layout of ``tensors`` among those that ``layouts`` yields. ``nearest`` is the
         distance of the correct model if it does not fit. ``number`` is that of a composed model whose blocks are used.
         """
-        question = diagnose.Query(
+        query = diagnose.Query(
             shapes=[(name, value.shape) for name, value in tensors],
-            flat=_flat([value for _, value in tensors], cases[0][1].dtype),
+            flat=_flatten([value for _, value in tensors], cases[0][1].dtype),
             cases=[(torch.from_numpy(x), torch.from_numpy(y)) for x, y in cases],
             sizes=sizes,
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
             tolerance=tolerance,
             expected=frozenset(expected),
             max_layouts=max_layouts,
-            blocks=self._model(number).blocks() if number else (),
+            blocks=self._use_model(number).blocks() if number else (),
         )
         with torch.no_grad():
-            found, nearest = diagnose.explain(component, question)
+            found, nearest = diagnose.explain(component, query)
         return {
             "matches": [
                 {"mistakes": list(f.mistakes), "layout_index": f.layout_index, "count": f.count, "steps": dict(f.steps)}
@@ -143,9 +147,9 @@ class Operations:
 
         None if these tensors or sizes do not allow it.
         """
-        question = diagnose.Query(
+        query = diagnose.Query(
             shapes=[(name, value.shape) for name, value in tensors],
-            flat=_flat([value for _, value in tensors], inputs[0].dtype),
+            flat=_flatten([value for _, value in tensors], inputs[0].dtype),
             cases=[],
             sizes=sizes,
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
@@ -154,7 +158,7 @@ class Operations:
         found = diagnose.Explanation((), match["layout_index"], match["count"], match["steps"])
         try:
             with torch.no_grad():
-                function = diagnose.function_of(component, question, found)
+                function = diagnose.build_function(component, query, found)
                 return [function(torch.from_numpy(x)) for x in inputs] if function else None
         except (RuntimeError, IndexError):
             return None
@@ -169,22 +173,22 @@ class Operations:
         targets: np.ndarray,
     ) -> dict[str, np.ndarray]:
         """Compute gradients of the loss for GPT's own tensors, with a stub for each block."""
-        flat = _flat([value for _, value in tensors], probe.dtype).requires_grad_()
+        flat = _flatten([value for _, value in tensors], probe.dtype).requires_grad_()
         shapes = [(name, value.shape) for name, value in tensors]
-        where, _ = next(
+        layout, _ = next(
             itertools.islice(model_layouts(shapes, sizes["V"], sizes["T_max"], sizes["d"]), layout_index, None)
         )
         blocks: list[Function] = [lambda x: x @ torch.from_numpy(probe)] * sizes["L"]
-        w = {name: flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in where.items()}
+        w = {name: flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in layout.items()}
         logits = stack(torch.from_numpy(idx), w, blocks)
         chosen = logits.log_softmax(-1).gather(-1, torch.from_numpy(targets)[..., None])
         (-chosen.mean()).backward()  # type: ignore[no-untyped-call]
         gradient = flat.grad
         assert gradient is not None
-        return {name: gradient.numpy()[place] for name, place in number_entries(shapes)}
+        return {name: gradient.numpy()[entries] for name, entries in number_entries(shapes)}
 
 
-def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:
+def _assign_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:
     """Return GPT's ``weights`` by the oracle's names, as assigned by ``layout``; GPT's own only if known.
 
     None if the layout of a class has no counterpart at these sizes.
@@ -193,7 +197,7 @@ def _oracle_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> d
     for at, names, entries in _layouts_by_part(layout, {name: value.shape for name, value in weights.items()}):
         if entries is None:
             return None
-        flat = _flat([weights[name] for name in names], next(iter(weights.values())).dtype)
+        flat = _flatten([weights[name] for name in names], next(iter(weights.values())).dtype)
         found |= {f"{at}{role}": flat[index] for role, index in entries.items()}
     return found
 
@@ -231,10 +235,10 @@ def _find_layout(
     return {role: torch.from_numpy(np.ascontiguousarray(at)) for role, at in layout.items()}
 
 
-def _flat(tensors: list[np.ndarray], dtype: np.dtype[Any]) -> Tensor:
-    """Lay all entries end to end, then a 0 and a 1, as ``layouts`` numbers them."""
+def _flatten(tensors: list[np.ndarray], dtype: np.dtype[Any]) -> Tensor:
+    """Concatenate all entries, then a 0 and a 1, as ``layouts`` numbers them."""
     return torch.from_numpy(np.concatenate([*(t.reshape(-1) for t in tensors), np.array([0, 1])]).astype(dtype))
 
 
-def _tensors(weights: Mapping[str, np.ndarray], prefix: str = "") -> dict[str, Tensor]:
+def _to_tensors(weights: Mapping[str, np.ndarray], prefix: str = "") -> dict[str, Tensor]:
     return {f"{prefix}{name}": torch.from_numpy(np.ascontiguousarray(value)) for name, value in weights.items()}
