@@ -1,4 +1,4 @@
-"""List mistakes in the optional tasks, which numbers, a distribution or a list of tensors identify exactly."""
+"""List mistakes in the optional tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""List mistakes that an exception identifies, by its type and text. The first row that fits counts."""
+"""List mistakes that an exception identifies, by its type and text. The first row that matches applies."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 
 from autograder.assignment.mistakes.row import Mistake
 
-_row = partial(Mistake, "python", "tasks 5.1 to 5.3")
+_exception = partial(Mistake, "python", "tasks 5.1 to 5.3")
 
 OF_TORCH = "Linear|Module|ModuleList|Sequential|LayerNorm|Embedding|GELU|ReLU|Softmax"
 MODULE = f"({OF_TORCH}|Head|MultiHeadAttention|MLP|Block)"
@@ -14,7 +14,7 @@ OF_TENSORS = "(dim|shape|size|view|reshape|transpose|softmax|log_softmax|mean|su
 DTYPES = "(Double|Float|Half|BFloat16)"
 
 ROWS = (
-    _row(
+    _exception(
         "size_is_float",
         "A size is a float: / always gives a float; // gives an int.",
         "divisions",
@@ -23,7 +23,7 @@ ROWS = (
             ("TypeError", r"'float' object (cannot be interpreted|is not iterable)|slice indices must be"),
         ),
     ),
-    _row(
+    _exception(
         "super_init_missing",
         "nn.Module's __init__ has not run: call super().__init__() before setting any attribute.",
         "the first line of __init__",
@@ -32,7 +32,7 @@ ROWS = (
             ("AttributeError", r"no attribute '_(parameters|buffers|modules|\w+_hooks)'"),
         ),
     ),
-    _row(
+    _exception(
         "result_is_none",
         "A value is None: a function that returns nothing gives None.",
         "missing returns",
@@ -41,7 +41,7 @@ ROWS = (
             ("TypeError", r"'NoneType'|not NoneType"),
         ),
     ),
-    _row(
+    _exception(
         "list_called",
         "A list of modules is not a module: loop over it, or use nn.Sequential.",
         "how the list is used",
@@ -50,7 +50,7 @@ ROWS = (
             ("TypeError", r"'list' object is not callable"),
         ),
     ),
-    _row(
+    _exception(
         "module_used_as_tensor",
         "A module is used as a tensor; call it on its input first.",
         "missing parentheses",
@@ -62,61 +62,61 @@ ROWS = (
             ("TypeError", r"expected Tensor as element \d+ in argument 0, but got"),
         ),
     ),
-    _row(
+    _exception(
         "undefined_attribute",
         "This attribute is not defined.",
         "how its name is spelled in __init__",
         raises=(("AttributeError", r"object has no attribute"),),
     ),
-    _row(
+    _exception(
         "undefined_name",
         "This name is not defined.",
         "how it is spelled where it is defined or imported",
         raises=(("NameError", r"is not defined"),),
     ),
-    _row(
+    _exception(
         "module_list_called",
         "nn.ModuleList has no forward: it only holds modules; loop over it.",
         "how the list is used",
         raises=(("NotImplementedError", r"Module \[ModuleList\] is missing"),),
     ),
-    _row(
+    _exception(
         "forward_missing",
         "The class has no forward method.",
         "how its name is spelled",
         raises=(("NotImplementedError", r"is missing the required \"forward\""),),
     ),
-    _row(
+    _exception(
         "sequential_of_list",
         "nn.Sequential takes modules one by one, not a list of them.",
         "its arguments",
         raises=(("TypeError", r"list is not a Module subclass"),),
     ),
-    _row(
+    _exception(
         "int_not_iterable",
         "The loop iterates over an int; use range(n).",
         "the loop",
         raises=(("TypeError", r"'int' object is not iterable"),),
     ),
-    _row(
+    _exception(
         "dim_out_of_range",
         "The tensor has no such dim; dims are counted from 0.",
         "the dim argument, or the index into shape",
         raises=(("IndexError", r"tuple index out of range|Dimension out of range|too many indices"),),
     ),
-    _row(
+    _exception(
         "sqrt_of_negative",
         "This takes the square root of a negative number.",
         "the argument of the root",
         raises=(("ValueError", r"math domain error|expected a nonnegative input"),),
     ),
-    _row(
+    _exception(
         "signature_mismatch",
         "The arguments of the call don't match the def.",
         "both",
         raises=(("TypeError", r"positional argument"), ("TypeError", r"unexpected keyword argument")),
     ),
-    _row(
+    _exception(
         "device_hard_coded",
         "The code asks for a GPU; this machine has none.",
         "cuda: new tensors belong on the device of idx",
@@ -125,49 +125,49 @@ ROWS = (
             ("RuntimeError", r"NVIDIA driver|same device|CUDA"),
         ),
     ),
-    _row(
+    _exception(
         "parameter_in_place_change",
         "A parameter is changed in place while gradients are recorded, which autograd forbids.",
         "the lines that scale or initialise: turn gradient recording off there",
         raises=(("RuntimeError", r"a leaf Variable that requires grad"),),
     ),
-    _row(
+    _exception(
         "parameter_replaced",
         "A parameter is replaced by a plain tensor; change its values in place instead.",
         "the line that assigns it",
         raises=(("TypeError", r"cannot assign .* as parameter"),),
     ),
-    _row(
+    _exception(
         "in_place_change",
         "A tensor that the gradient needs is changed in place (+=, *=); make a new one instead.",
         "lines with += or *=",
         raises=(("RuntimeError", r"modified by an inplace operation"),),
     ),
-    _row(
+    _exception(
         "view_non_contiguous",
         "view needs contiguous memory, and a transpose or slice isn't contiguous; reshape copies if needed.",
         "the view",
         raises=(("RuntimeError", r"view size is not compatible"),),
     ),
-    _row(
+    _exception(
         "index_out_of_range",
         "An index is past the embedding's last row.",
         "the sizes of the embeddings, and their inputs",
         raises=(("IndexError", r"index out of range in self"),),
     ),
-    _row(
+    _exception(
         "float_tokens",
         "Token indices or targets are floating point, not integers.",
         "the line that changes their dtype",
         raises=(("RuntimeError", r"scalar types: Long, Int; but got|target dtype to be Long"),),
     ),
-    _row(
+    _exception(
         "mask_and_is_causal",
         "The attention function is given both a mask and is_causal; it takes only one.",
         "its arguments",
         raises=(("RuntimeError", r"attn_mask should not be set when is_causal"),),
     ),
-    _row(
+    _exception(
         "dtype_mismatch",
         "Two tensors have different dtypes.",
         "tensors created with a fixed dtype",
@@ -178,23 +178,23 @@ ROWS = (
             ),
         ),
     ),
-    _row(
+    _exception(
         "infinite_recursion",
         "Infinite recursion: a function calls itself.",
         "the calls in forward",
         raises=(("RecursionError", r""),),
     ),
-    # Not mistakes: what the sandbox denies, so that nobody looks for an error in the code.
-    _row(
+    # Denials by the sandbox, listed so that nobody looks for a mistake in the code.
+    _exception(
         "sandbox_denies_threads",
         "The grader's sandbox allows no threads; elsewhere this may work.",
-        "what needs a thread, and whether the model can do without it",
+        "the code that starts a thread, and whether the model can do without it",
         raises=(("RuntimeError", r"can't start new thread"),),
     ),
-    _row(
+    _exception(
         "sandbox_denies_files",
         "The grader's sandbox allows no folders and no files outside the working directory; elsewhere this may work.",
-        "what is read or written there, and whether the model can do without it",
+        "the files that are read or written, and whether the model can do without it",
         raises=(("PermissionError", r"Operation not permitted|Permission denied"),),
     ),
 )

@@ -1,4 +1,4 @@
-"""List mistakes in generation, which numbers, a distribution or a list of tensors identify exactly."""
+"""List mistakes in generation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ROWS = (
     ),
     _generate(
         "generate_keeps_state",
-        "generate depends on earlier calls: in a new process each of them gives the right tokens.",
-        "what is kept between calls, such as a cache of keys and values",
+        "generate depends on earlier calls: in a new process, each call gives the right tokens.",
+        "state kept between calls, such as a cache of keys and values",
     ),
     _generate(
         "generate_one_sample_per_batch",

@@ -1,4 +1,4 @@
-"""List mistakes in initialisation, which numbers, a distribution or a list of tensors identify exactly."""
+"""List mistakes in initialisation."""
 
 from __future__ import annotations
 
@@ -6,71 +6,71 @@ from functools import partial
 
 from autograder.assignment.mistakes.row import Mistake
 
-_start = partial(Mistake, "initial_loss", "task 5.4 (3)")
+_initial = partial(Mistake, "initial_loss", "task 5.4 (3)")
 
 ROWS = (
-    _start(
+    _initial(
         "weights_uninitialised",
         "A parameter is never initialised: it starts with arbitrary values, or with values that are not finite.",
         "torch.empty, which reserves memory without filling it",
     ),
-    _start(
+    _initial(
         "unembedding_init_std",
-        "The unembedding's initial weights are too large, and that alone spreads the logits this much.",
+        "The unembedding's initial weights are too large; that alone explains the spread of the logits.",
         "the initialisation of the unembedding",
     ),
-    _start(
+    _initial(
         "scaling_missing",
         "Neither projection is scaled: the scaling is missing, or a later initialisation undoes it.",
         "the order in which GPT builds, initialises and scales",
     ),
-    _start(
+    _initial(
         "scaling_attention_missing",
         "The MLP's down-projection is scaled, but the attention's projection is not.",
         "the loop that scales",
     ),
-    _start(
+    _initial(
         "scaling_mlp_missing",
         "The attention's projection is scaled, but the MLP's down-projection is not.",
         "the loop that scales",
     ),
-    _start(
+    _initial(
         "scaling_sqrt_L",
-        "Both are scaled by 1/sqrt(L), but each block adds to the residual stream twice: 2L additions.",
+        "Both projections are scaled by 1/sqrt(L), but each block adds to the residual stream twice: 2L additions.",
         "the factor",
     ),
-    _start(
+    _initial(
         "scaling_wrong_constant",
         "The factor shrinks with L, but it is not 1/sqrt(2L): each block adds to the residual stream twice.",
         "the factor",
     ),
-    _start(
+    _initial(
         "scaling_of_other_matrices",
         "Matrices that don't add to the residual stream are scaled; in each block, scale only "
         "the attention's projection and the MLP's down-projection.",
         "which matrices the loop scales",
     ),
-    _start(
+    _initial(
         "scaling_without_sqrt",
-        "Both are scaled by 1/(2L); variances add up, so the factor is its square root, 1/sqrt(2L).",
+        "Both projections are scaled by 1/(2L); variances add up, so the factor is the square root, 1/sqrt(2L).",
         "the factor",
     ),
-    _start(
+    _initial(
         "scaling_inverted",
         "The factor is sqrt(2L), so the weights grow instead of shrinking.",
         "the factor",
     ),
-    _start(
+    _initial(
         "scaling_constant",
         "Something is scaled, but by a factor that does not depend on the number of blocks.",
         "the factor: it should use the L passed to GPT",
     ),
-    _start(
+    _initial(
         "scaling_biases_only",
-        "The biases of both are scaled, but the weights are not.",
+        "The biases of both projections are scaled, but the weights are not.",
         "which tensors the loop scales",
     ),
-    _start(
+    _initial(
         "scaling_of_shared_block",
         "All blocks are the same object, so the loop over them scales it L times.",
         "how the blocks are created",

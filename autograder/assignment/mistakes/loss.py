@@ -1,4 +1,4 @@
-"""List mistakes in the logits and the loss, which numbers identify exactly."""
+"""List mistakes in the logits and the loss."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ ROWS = (
     ),
     _model(
         "blocks_all_get_embeddings",
-        "Every block gets the embeddings as input, so only the last block counts.",
+        "Every block gets the embeddings as input, so only the last block matters.",
         "the loop over the blocks: the input of each one",
         "blocks",
         ("all_get_embeddings",),

@@ -1,4 +1,4 @@
-"""List mistakes in the functions of paper.py, which numbers, a distribution or a list of tensors identify exactly."""
+"""List mistakes in the functions of paper.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS = (
     ),
     _formula(
         "formula_constant",
-        "It returns the same numbers for all arguments.",
+        "The function returns the same numbers for all arguments.",
         "the letters V, T_max, d and L in your formula",
     ),
     _formula(

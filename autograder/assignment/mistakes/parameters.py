@@ -1,4 +1,4 @@
-"""List mistakes in the number of parameters, which numbers, a distribution or a list of tensors identify exactly."""
+"""List mistakes in the number of parameters."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ROWS = (
     ),
     _count(
         "parameters_unused",
-        "All parameters beyond the expected number are unused: __init__ creates them, and no logit depends on them.",
+        "All parameters beyond the expected number are unused: __init__ creates them, but no logit depends on them.",
         "the modules that forward never calls",
     ),
     _count(

@@ -1,4 +1,4 @@
-"""List mistakes in the shape table, which numbers, a distribution or a list of tensors identify exactly."""
+"""List mistakes in the shape table."""
 
 from __future__ import annotations
 

@@ -375,7 +375,8 @@ def _combine_mistakes(
 ) -> Iterator[tuple[dict[str, str], list[str]]]:
     """Yield ``steps`` with ``min_mistakes`` to ``max_mistakes`` mistakes, and the names of these.
 
-    Two mistakes change different steps. Without any, the accepted variants come too. If ``only`` has names, only these mistakes are used.
+    Two mistakes change different steps. Without any, the accepted variants come too. If ``only`` has names, only these
+    mistakes are used.
     """
     rows = [
         (row, variant) for row in mistakes.of(*components) for variant in row.variants if not only or row.name in only
