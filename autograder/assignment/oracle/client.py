@@ -83,7 +83,7 @@ class Oracle:
         self.ask = process.ask
         self.client = process
         self._process: Process | None = None
-        self._held: list[ComposedModel] = []  # in that process
+        self._models: list[ComposedModel] = []  # kept in that process, most recent last
 
     def compose(self, layout: ModelLayout, weights: Mapping[str, np.ndarray]) -> ComposedModel | None:
         """Compose the student's GPT from its classes, with the mistakes in ``layout``.
@@ -182,9 +182,9 @@ class Oracle:
         """Return whether the oracle's process has that model, and record it as the most recent."""
         process = self.client.process
         if process is not self._process:
-            self._process, self._held = process, []
-        known = composed in self._held
-        self._held = [*(other for other in self._held if other is not composed), composed][-KEPT:]
+            self._process, self._models = process, []
+        known = composed in self._models
+        self._models = [*(other for other in self._models if other is not composed), composed][-KEPT:]
         return known
 
 
