@@ -13,9 +13,10 @@ import pytest
 
 from autograder.assignment import mistakes
 from autograder.assignment.checks import attention
-from autograder.assignment.checks.initial_loss import ABOVE, BATCH, BELOW, uniform_loss
+from autograder.assignment.checks.initial_loss import ABOVE, BATCH, BELOW
 from autograder.assignment.measure import comparison, outputs
-from autograder.assignment.oracle import layouts, parameter_count
+from autograder.assignment.measure.numeric import softmax, uniform_cross_entropy
+from autograder.assignment.oracle import layout, parameter_count
 from autograder.assignment.oracle.client import Oracle
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
@@ -59,7 +60,7 @@ def test_weight_tying(
     idx = rng.integers(0, n.V, (BATCH, n.T_max))
     with outputs.blaming_initial_weights(model):
         logits = outputs.require_logits(model(idx), (BATCH, n.T_max, n.V))
-    loss = float(uniform_loss(logits.astype(np.float64)).mean())
+    loss = float(uniform_cross_entropy(logits).mean())
     chance = math.log(n.V)
     if not chance - BELOW <= loss <= chance + ABOVE:
         starts = [float(value.std()) for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
@@ -289,7 +290,6 @@ def _misfit(out: np.ndarray, x: np.ndarray, pairs: list[tuple[np.ndarray, np.nda
     for qk, ov in pairs:
         scores = x @ qk @ x.swapaxes(1, 2) / math.sqrt(n.d // n.H)
         scores = np.where(np.tri(T, dtype=bool), scores, -np.inf)
-        rows = np.exp(scores - scores.max(-1, keepdims=True))
-        built += rows / rows.sum(-1, keepdims=True) @ x @ ov
+        built += softmax(scores) @ x @ ov
     gap = out - built
     return float(np.abs(gap - gap[:1, :1]).max())

@@ -20,6 +20,7 @@ import pytest
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs
+from autograder.assignment.measure.numeric import softmax
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Dims, Sizes
@@ -476,12 +477,6 @@ def probabilities(model: ModuleProxy, n: Dims, context: np.ndarray, seed: int = 
     output = model(context, seed=seed)
     last_only = isinstance(output, np.ndarray) and output.shape == (B, 1, n.V)
     return softmax(outputs.require_logits(output, (B, 1 if last_only else T, n.V)))
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Apply the softmax over the last axis: (..., V) -> (..., V), in float64."""
-    exp = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
-    return np.asarray(exp / exp.sum(-1, keepdims=True))
 
 
 def explain_samples(model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, error: Raised) -> NoReturn:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from autograder.assignment import mistakes
-from autograder.assignment.checks.model import cross_entropy
 from autograder.assignment.measure import comparison, outputs, whole_model
 from autograder.assignment.measure import parameter_usage as claims_module
+from autograder.assignment.measure.numeric import cross_entropy, uniform_cross_entropy
 from autograder.assignment.measure.parameter_usage import Claims
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
@@ -86,7 +86,7 @@ def test_window(
                 "At every position the logits are between 0 and 1 and sum to 1.",
                 causes=[mistakes.named("logits_are_probabilities")],
             )
-        losses.append(float(uniform_loss(logits[:BATCH]).mean()))
+        losses.append(float(uniform_cross_entropy(logits[:BATCH]).mean()))
         if len(losses) == 1 and low <= losses[0] <= high:
             break
     loss = float(np.median(losses))
@@ -575,12 +575,6 @@ def _factors(student: StudentCode, n: Dims, seed: int) -> dict[str, Scaled]:
         if spreads and _spread(value):
             found[name] = Scaled(float(np.mean(spreads)) / _spread(value), value.size, value.ndim > 1)
     return found
-
-
-def uniform_loss(logits: np.ndarray) -> np.ndarray:
-    """Return the cross-entropy (...) of ``logits`` (..., V), averaged over all possible targets."""
-    peak = logits.max(-1, keepdims=True)
-    return np.asarray(np.log(np.exp(logits - peak).sum(-1)) + peak[..., 0] - logits.mean(-1))
 
 
 def expected(n: Dims) -> dict[str, float]:

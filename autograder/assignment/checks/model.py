@@ -22,6 +22,7 @@ from autograder.assignment.measure.comparison import (
     random_weights_for,
     stub_parts,
 )
+from autograder.assignment.measure.numeric import cross_entropy, softmax
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.client import Oracle
@@ -262,14 +263,6 @@ def rounded(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(weights * (1 + rng.uniform(-ROUNDING, ROUNDING, weights.shape)), weights.dtype)
 
 
-def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> float:
-    """Return the mean over all positions of minus the log probability of the target."""
-    wide = logits.astype(np.float64)
-    peak = wide.max(-1, keepdims=True)
-    logs = wide - peak - np.log(np.exp(wide - peak).sum(-1, keepdims=True))
-    return float(-np.take_along_axis(logs, targets[..., None], -1).mean())
-
-
 def _pair(output: Any) -> tuple[np.ndarray, float]:
     """Return the logits and the loss that forward returned for targets; raise Failed if one is missing."""
     if isinstance(output, dict):
@@ -293,7 +286,6 @@ def _pair(output: Any) -> tuple[np.ndarray, float]:
 def _likely(logits: np.ndarray, idx: np.ndarray, targets: np.ndarray, loss: float) -> list[Mistake]:
     """Return the mistake that gives exactly this loss, if one does."""
     B, T, V = logits.shape
-    exp = np.exp(logits - logits.max(-1, keepdims=True))
     right = cross_entropy(logits, targets)
     slips = [
         ("loss_summed", right * B * T),
@@ -303,7 +295,7 @@ def _likely(logits: np.ndarray, idx: np.ndarray, targets: np.ndarray, loss: floa
         ("logits_reordered", cross_entropy(logits.swapaxes(0, 1).reshape(B, T, V), targets)),
         ("logits_reordered", cross_entropy(logits.reshape(B, V, T).swapaxes(1, 2), targets)),
         ("targets_reordered", cross_entropy(logits, targets.T.reshape(B, T))),
-        ("loss_of_probabilities", cross_entropy(exp / exp.sum(-1, keepdims=True), targets)),
+        ("loss_of_probabilities", cross_entropy(softmax(logits), targets)),
     ]
     if T > 1:
         slips.append(("targets_shifted_twice", cross_entropy(logits[:, :-1], targets[:, 1:])))
