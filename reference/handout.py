@@ -68,7 +68,7 @@ def student_notebook(texts: Texts) -> str:
 def figures() -> dict[str, Any]:
     """What the text says about the course's sizes: each number is worked out from the course configuration."""
     from autograder.assignment import ASSIGNMENT
-    from autograder.assignment.checks.initial_loss import ABOVE, BELOW
+    from autograder.assignment.measure.initialisation import ABOVE, BELOW
     from autograder.assignment.oracle import parameter_count
     from autograder.grading import rubric
 

@@ -197,7 +197,7 @@ def test_the_causes_of_a_difference_are_those_the_grader_names() -> None:
 
 
 def test_the_window_is_that_of_the_check() -> None:
-    from autograder.assignment.checks.initial_loss import ABOVE, BELOW
+    from autograder.assignment.measure.initialisation import ABOVE, BELOW
 
     chance = math.log(COURSE.V)
     for name in ("student/README.md", "reference/gpt.py"):

@@ -13,8 +13,8 @@ import pytest
 
 from autograder.assignment import mistakes
 from autograder.assignment.checks import attention
-from autograder.assignment.checks.initial_loss import ABOVE, BATCH, BELOW
 from autograder.assignment.measure import comparison, outputs
+from autograder.assignment.measure.initialisation import ABOVE, BATCH, BELOW
 from autograder.assignment.measure.numeric import softmax, uniform_cross_entropy
 from autograder.assignment.oracle import layout, parameter_count
 from autograder.assignment.oracle.client import Oracle
