@@ -172,7 +172,7 @@ def test_every_parameter_of_the_reference_moves_the_logits(zygote: Zygote, tmp_p
         assert parameter_usage.measure_claims(student, SIZES.small, np.random.default_rng(0)) == parameter_usage.Claims(
             steady=True
         )
-        assert parameter_usage.find_layouts(student, student.build("GPT", SIZES.small.arguments()), SIZES.small)
+        assert parameter_usage.has_formula_layout(student, student.build("GPT", SIZES.small.arguments()), SIZES.small)
     finally:
         student.close()
 

@@ -12,7 +12,18 @@ import numpy as np
 import pytest
 
 from autograder.assignment import mistakes
-from autograder.assignment.measure import comparison, outputs
+from autograder.assignment.measure import outputs
+from autograder.assignment.measure.comparison import (
+    LEAKS_FUTURE,
+    LOSES_PAST,
+    ROWS_DO_NOT_SUM_TO_ONE,
+    Comparison,
+    already_deducted,
+    compare_with_oracle,
+    describe_difference,
+    raise_verdict,
+    random_weights_for,
+)
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle import layouts
 from autograder.assignment.oracle.client import Oracle
@@ -41,48 +52,46 @@ SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "he
 @pytest.fixture(scope="module")
 def attention_comparison(
     student: StudentCode, oracle: Oracle, shapes: list[tuple[int, int]], module_rng: np.random.Generator
-) -> comparison.Comparison:
+) -> Comparison:
     """Compare with the oracle at H heads; T=1 counts first, since queries and keys don't matter there."""
     return compare_attention(student, oracle, H, shapes, module_rng)
 
 
 def test_shape(student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator) -> None:
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
-    if outputs.unusable(module.pull()):  # the initial loss judges these
-        module.push(comparison.random_weights_for(module, rng))
+    if outputs.find_unusable(module.pull()):  # the initial loss judges these
+        module.push(random_weights_for(module, rng))
     for batch, length in (*shapes, (1, 1), (3, T_MAX)):
         x = rng.standard_normal((batch, length, D)).astype(np.float32)
         try:
-            output(module(x), x)
+            require_output(module(x), x)
         except Raised as error:
-            if cause := describe_misfit(error, module, batch, length, rng):
+            if cause := explain_sizes(error, module, batch, length, rng):
                 raise Failed(exceptions.describe_location(error), causes=[cause]) from None
             raise
 
 
 @pytest.mark.deducts
 def test_formula(
-    attention_comparison: comparison.Comparison,
+    attention_comparison: Comparison,
     deducted: set[str],
-    layouts: dict[str, comparison.Comparison],
+    layouts: dict[str, Comparison],
     notes: Notes,
 ) -> None:
     deducted.update(attention_comparison.names)
     layouts["attention"] = attention_comparison
     deducted.update({"dropout_in_eval"} if attention_comparison.noise else ())
     if attention_comparison.match is None and (name := FEW.get(attention_comparison.module.numel - D * D - D)):
-        raise Failed(
-            comparison.describe_difference(attention_comparison, "MultiHeadAttention"), causes=[mistakes.named(name)]
-        )
-    comparison.raise_verdict(attention_comparison, "MultiHeadAttention", notes, SEPARATE)
+        raise Failed(describe_difference(attention_comparison, "MultiHeadAttention"), causes=[mistakes.named(name)])
+    raise_verdict(attention_comparison, "MultiHeadAttention", notes, SEPARATE)
 
 
 @pytest.mark.deducts
 def test_heads(
     student: StudentCode,
     oracle: Oracle,
-    attention_comparison: comparison.Comparison,
-    layouts: dict[str, comparison.Comparison],
+    attention_comparison: Comparison,
+    layouts: dict[str, Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
@@ -96,7 +105,7 @@ def test_heads(
         raise Failed("At its own initial weights the output matches no known attention; fix the formula check first.")
     wrong = [row for row in map(mistakes.named, attention_comparison.match.mistakes) if row.name in SEPARATE]
     if wrong:
-        raise Failed(comparison.describe_difference(attention_comparison, "MultiHeadAttention"), causes=wrong)
+        raise Failed(describe_difference(attention_comparison, "MultiHeadAttention"), causes=wrong)
     for heads in (1, MORE):
         other = compare_attention(student, oracle, heads, shapes, rng, expected=attention_comparison.names)
         extra = (
@@ -116,7 +125,7 @@ def test_heads(
 
 def test_rows_sum_to_one(
     student: StudentCode,
-    attention_comparison: comparison.Comparison,
+    attention_comparison: Comparison,
     deducted: set[str],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
@@ -134,20 +143,20 @@ def test_rows_sum_to_one(
     weights = {name: value.astype(np.float32) for name, value in attention_comparison.weights.items()}
     module, replica = build_twice(student)
     # If the weights sum to 1, an average of nearly equal vectors is nearly the same vector.
-    x = nearly_equal_rows(rng, B, T, D).astype(np.float32)
+    x = draw_nearly_equal_rows(rng, B, T, D).astype(np.float32)
     alone = outputs.output_under_weights(replica, weights, x[:, :1])
     module.push(weights)
     gap = np.abs(outputs.require_tensor(module(x), x.shape) - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
     if not gap.max() <= 10 * ALIKE:
         row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
-        causes = comparison.already_deducted(deducted, comparison.NO_AVERAGE)
+        causes = already_deducted(deducted, ROWS_DO_NOT_SUM_TO_ONE)
         raise Failed(
             f"With nearly the same vector at all {T} positions, the output at position {position} differs from a "
             f"single position's by {gap[row, position]:.2g}; with attention weights that sum to 1 it wouldn't.",
             "" if causes else "Is the softmax over the key axis (dim=-1), and is its output used unchanged?",
             causes,
         )
-    matrix = read_out(student, attention_comparison)
+    matrix = read_attention_weights(student, attention_comparison)
     if matrix is not None:
         notes.record(attention=[[round(float(w), 4) for w in row] for row in matrix])
     notes.remark("The attention weights of each position sum to 1.")
@@ -155,7 +164,7 @@ def test_rows_sum_to_one(
 
 def test_causal(
     student: StudentCode,
-    attention_comparison: comparison.Comparison,
+    attention_comparison: Comparison,
     deducted: set[str],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
@@ -172,10 +181,10 @@ def test_causal(
     changed[-1, 0] = rng.standard_normal(D)
     replica.push(weights)
     module.push(weights)
-    before, after = row_by_row(replica, GENTLE * x), row_by_row(module, GENTLE * changed)
+    before, after = output_by_row(replica, GENTLE * x), output_by_row(module, GENTLE * changed)
     for big in BIG:
         try:
-            leaks = np.abs(row_by_row(module, big * changed) - row_by_row(replica, big * x)).max(-1)
+            leaks = np.abs(output_by_row(module, big * changed) - output_by_row(replica, big * x)).max(-1)
         except Failed:
             if big == BIG[-1]:
                 raise
@@ -183,7 +192,7 @@ def test_causal(
         break
     moved = np.abs(after - before).max(-1)
     scale = max(1.0, float(np.abs(before).max()))
-    causes = comparison.already_deducted(deducted, comparison.LEAK)
+    causes = already_deducted(deducted, LEAKS_FUTURE)
     for start in range(1, T):
         early, late = moved[start - 1, :start], moved[start - 1, start:]
         if not early.max() <= SMALL * scale:
@@ -206,7 +215,7 @@ def test_causal(
                 f"unchanged.",
                 "Does each position attend to itself?",
             )
-    blind = comparison.already_deducted(deducted, comparison.BLIND)
+    blind = already_deducted(deducted, LOSES_PAST)
     if not moved[-1].min() > SMALL * scale:
         raise Failed(
             f"Changing x at position 0 left the output at position {int(moved[-1].argmin())} unchanged.",
@@ -227,17 +236,17 @@ def compare_attention(
     rng: np.random.Generator,
     d: int = D,
     expected: Collection[str] | None = None,
-) -> comparison.Comparison:
+) -> Comparison:
     """Compare the class with the oracle for that number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}
     inputs = [rng.standard_normal((*shape, d)) for shape in shapes]
-    inputs += [nearly_equal_rows(rng, *shapes[1], d), rng.standard_normal((1, 1, d))]
-    return comparison.compare_with_oracle(
+    inputs += [draw_nearly_equal_rows(rng, *shapes[1], d), rng.standard_normal((1, 1, d))]
+    return compare_with_oracle(
         oracle,
         "attention",
         lambda double: student.build("MultiHeadAttention", sizes, double=double),
         inputs,
-        output,
+        require_output,
         {"d": d, "H": heads},
         rng,
         expected=expected,
@@ -250,22 +259,22 @@ def build_twice(student: StudentCode) -> tuple[ModuleProxy, ModuleProxy]:
     return student.build("MultiHeadAttention", sizes), student.replica.build("MultiHeadAttention", sizes)
 
 
-def nearly_equal_rows(rng: np.random.Generator, B: int, T: int, d: int) -> np.ndarray:
+def draw_nearly_equal_rows(rng: np.random.Generator, B: int, T: int, d: int) -> np.ndarray:
     """Return (B, T, d) with nearly equal vectors at all positions of a row."""
     return rng.standard_normal((B, 1, d)) + ALIKE * rng.standard_normal((B, T, d))
 
 
-def row_by_row(module: ModuleProxy, x: np.ndarray) -> np.ndarray:
+def output_by_row(module: ModuleProxy, x: np.ndarray) -> np.ndarray:
     """Return the output (B, T, D) for each row alone, from one batch if that makes no difference."""
     with contextlib.suppress(Failed, StudentError):
         one = slice(len(x) // 2, len(x) // 2 + 1)  # with rows before and after it
-        together, alone = output(module(x), x), output(module(x[one]), x[one])
+        together, alone = require_output(module(x), x), require_output(module(x[one]), x[one])
         if np.allclose(together[one], alone, rtol=0, atol=SMALL * np.abs(alone).max()):
             return together
-    return np.concatenate([output(module(row[None]), row[None]) for row in x])
+    return np.concatenate([require_output(module(row[None]), row[None]) for row in x])
 
 
-def describe_misfit(error: Raised, module: ModuleProxy, B: int, T: int, rng: np.random.Generator) -> Mistake | None:
+def explain_sizes(error: Raised, module: ModuleProxy, B: int, T: int, rng: np.random.Generator) -> Mistake | None:
     """Name the mistake that the sizes in an exception at (B, T, D) reveal."""
     text = error.remote.text
     if met := re.search(r"mat1 and mat2 .* \((\d+)x(\d+) and (\d+)x\d+\)", text):
@@ -278,12 +287,12 @@ def describe_misfit(error: Raised, module: ModuleProxy, B: int, T: int, rng: np.
     if met and T < T_MAX and set(map(int, met.groups())) == {T_MAX, T}:
         with contextlib.suppress(StudentError, Failed):
             full = rng.standard_normal((B, T_MAX, D)).astype(np.float32)
-            output(module(full), full)
+            require_output(module(full), full)
             return mistakes.named("mask_not_sliced")
     return None
 
 
-def output(out: Any, x: np.ndarray) -> np.ndarray:
+def require_output(out: Any, x: np.ndarray) -> np.ndarray:
     """Validate the output for ``x`` with ``outputs.tensor``; the positions of NaNs name a mistake of the mask."""
     if isinstance(out, np.ndarray) and out.shape == x.shape and out.dtype.kind == "f" and not np.isfinite(out).all():
         T = x.shape[1]
@@ -301,7 +310,7 @@ def output(out: Any, x: np.ndarray) -> np.ndarray:
     return outputs.require_tensor(out, x.shape)
 
 
-def read_out(student: StudentCode, attention_comparison: comparison.Comparison) -> np.ndarray | None:
+def read_attention_weights(student: StudentCode, attention_comparison: Comparison) -> np.ndarray | None:
     """Return the first head's attention weights (T, T), read from the output; None if the layout is unknown.
 
     Values and projection are set so that the output *is* the matrix: position s has a 1 in feature s, the first head's

@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 
 from autograder.assignment import mistakes
-from autograder.assignment.measure import comparison, outputs
+from autograder.assignment.measure import outputs
+from autograder.assignment.measure.comparison import (
+    CHANGES_RESIDUAL,
+    ROUNDED,
+    Comparison,
+    StubbedClass,
+    already_deducted,
+    build_with_stubs,
+    compare_with_oracle,
+    format_percent,
+    raise_verdict,
+    random_weights_for,
+    stub_parts,
+)
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
@@ -24,38 +37,40 @@ def test_composition(
     student: StudentCode,
     oracle: Oracle,
     deducted: set[str],
-    layouts: dict[str, comparison.Comparison],
+    layouts: dict[str, Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
     probes = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
-    probed = comparison.build_with_stubs(student, "Block", SIZES, probes, TRIAL)
+    probed = build_with_stubs(student, "Block", SIZES, probes, TRIAL)
     if not probed.used:
         student.release()  # the stubs
         try:
-            _by_values(student, oracle, *shapes[0], rng)
+            _require_formula(student, oracle, *shapes[0], rng)
         except Failed:
-            probed = comparison.build_with_stubs(student, "Block", SIZES, probes, TRIAL)
-            judged = _judge(oracle, probes, probed, shapes, rng)  # a sublayer may exist without being called
+            probed = build_with_stubs(student, "Block", SIZES, probes, TRIAL)
+            judged = _compare_around_stubs(
+                oracle, probes, probed, shapes, rng
+            )  # a sublayer may exist without being called
             if judged.match is None:
                 raise
         else:
             notes.remark("This block has no separate attention and MLP modules; its output is correct.")
             return
     else:
-        judged = _judge(oracle, probes, probed, shapes, rng)
+        judged = _compare_around_stubs(oracle, probes, probed, shapes, rng)
     deducted.update(judged.names)
     if probed.used:
         layouts["block"] = judged
-    comparison.raise_verdict(judged, "the block", notes)
+    raise_verdict(judged, "the block", notes)
 
 
 def test_residual_path(
     student: StudentCode,
     oracle: Oracle,
     deducted: set[str],
-    layouts: dict[str, comparison.Comparison],
+    layouts: dict[str, Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
@@ -63,18 +78,18 @@ def test_residual_path(
     B, T = shapes[0]
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     at_work = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
-    module, _ = comparison.stub_parts(student, "Block", SIZES, at_work, TRIAL)
-    module.push(comparison.random_weights_for(module, rng))  # gains may start at zero
+    module, _ = stub_parts(student, "Block", SIZES, at_work, TRIAL)
+    module.push(random_weights_for(module, rng))  # gains may start at zero
     if not np.abs(outputs.require_tensor(module(x), x.shape) - x).max() > 1e-3:
         raise Failed("The block returns x unchanged even if its attention and MLP return nonzero outputs.")
     quiet = {name: QUIET * rng.standard_normal((D, D)) / np.sqrt(D) for name in at_work}
-    module, used = comparison.stub_parts(student, "Block", SIZES, quiet, TRIAL)
+    module, used = stub_parts(student, "Block", SIZES, quiet, TRIAL)
     # All other weights are small too, so sublayers that are not separate modules are nearly zero as well.
-    weights = comparison.random_weights_for(module, rng)
+    weights = random_weights_for(module, rng)
     module.push({name: (QUIET * value).astype(np.float32) for name, value in weights.items()})
     out = outputs.require_tensor(module(x), x.shape)
     gap = float(np.abs(out - x).max())
-    causes = comparison.already_deducted(deducted, comparison.DISTURBS)
+    causes = already_deducted(deducted, CHANGES_RESIDUAL)
     if not gap <= 20 * QUIET:
         raise Failed(
             f"With an attention and an MLP that return almost zero, the block changes x by up to {gap:.2g}; it should "
@@ -83,10 +98,10 @@ def test_residual_path(
             causes,
         )
     if used and "block" in layouts:
-        probed = comparison.build_with_stubs(student, "Block", SIZES, quiet, TRIAL)
+        probed = build_with_stubs(student, "Block", SIZES, quiet, TRIAL)
         # Mistakes in the residual path show however small the sublayers' outputs are.
-        now, otherwise = _judge(oracle, quiet, probed, shapes, rng), layouts["block"]
-        if otherwise.match and (not now.match or (now.names ^ otherwise.names) & comparison.DISTURBS):
+        now, otherwise = _compare_around_stubs(oracle, quiet, probed, shapes, rng), layouts["block"]
+        if otherwise.match and (not now.match or (now.names ^ otherwise.names) & CHANGES_RESIDUAL):
             raise Failed(
                 f"With sublayer outputs scaled by {QUIET:g}, the block computes something else.",
                 "" if causes else "Does forward depend on the size of the sublayers' outputs?",
@@ -95,15 +110,15 @@ def test_residual_path(
     notes.remark("The block is the identity when both sublayers return zero.")
 
 
-def _judge(
+def _compare_around_stubs(
     oracle: Oracle,
     probes: dict[str, np.ndarray],
-    probed: comparison.StubbedClass,
+    probed: StubbedClass,
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
-) -> comparison.Comparison:
+) -> Comparison:
     """Compare the block with the oracle, with stubs in place of its attention and its MLP."""
-    return comparison.compare_with_oracle(
+    return compare_with_oracle(
         oracle,
         "block",
         probed.build,
@@ -115,7 +130,7 @@ def _judge(
     )
 
 
-def _by_values(student: StudentCode, oracle: Oracle, B: int, T: int, rng: np.random.Generator) -> None:
+def _require_formula(student: StudentCode, oracle: Oracle, B: int, T: int, rng: np.random.Generator) -> None:
     """Compare a block in which no sublayer can be replaced; raise Failed if it differs from the formula.
 
     The matrices of one sublayer are zero while the other is compared with the oracle. All gains and biases are one, so
@@ -135,21 +150,21 @@ def _by_values(student: StudentCode, oracle: Oracle, B: int, T: int, rng: np.ran
     def flat(names: set[str]) -> bool:
         """Return whether all positions are equal: then x itself does not reach the output."""
         out = with_only(names, x)
-        return bool(np.abs(out - out[:1, :1]).max() <= comparison.ROUNDED)
+        return bool(np.abs(out - out[:1, :1]).max() <= ROUNDED)
 
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     sublayers = (("attention", set(matrices) - wide, {"bias": D}), ("mlp", wide, {"up": 4 * D, "down": D}))
     for component, names, biases in sublayers:
         # The zeroed sublayer still adds its bias of ones.
-        cases = [(_normed(given) + 1, with_only(names, given) - given - 1) for given in (x[:, :1], x)]
+        cases = [(_normalise(given) + 1, with_only(names, given) - given - 1) for given in (x[:, :1], x)]
         own = {name: weights[name] for name in names} | {f"{n}.bias": np.ones(k, "f4") for n, k in biases.items()}
-        found = oracle.identify(component, own, cases, {"d": D, "H": H}, {}, comparison.ROUNDED)
+        found = oracle.identify(component, own, cases, {"d": D, "H": H}, {}, ROUNDED)
         if not found.matches:
-            gap = "" if found.gap is None else f"; it is off by up to {comparison.format_percent(found.gap)}"
+            gap = "" if found.gap is None else f"; it is off by up to {format_percent(found.gap)}"
             silent = 1 if component == "attention" else 0
-            alone = [(_normed(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
+            alone = [(_normalise(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
             which = "block_no_residual" if flat(set(matrices) - wide) and flat(wide) else ""
-            if oracle.identify(component, own, alone, {"d": D, "H": H}, {}, comparison.ROUNDED).matches:
+            if oracle.identify(component, own, alone, {"d": D, "H": H}, {}, ROUNDED).matches:
                 which = f"block_no_{'first' if silent else 'second'}_residual"
             causes = [mistakes.named(which)] if which else []
             raise Failed(
@@ -159,10 +174,10 @@ def _by_values(student: StudentCode, oracle: Oracle, B: int, T: int, rng: np.ran
             )
     between = with_only(set(matrices) - wide, x) - 1
     gap = np.abs(with_only(set(matrices), x) - (with_only(wide, between) - 1)).max()
-    if not gap <= comparison.ROUNDED * max(1.0, float(np.abs(between).max())):
+    if not gap <= ROUNDED * max(1.0, float(np.abs(between).max())):
         # Each zeroed sublayer still adds its bias of ones.
         beside = with_only(set(matrices) - wide, x) + with_only(wide, x) - x - 2 - with_only(set(matrices), x)
-        causes = [mistakes.named("block_parallel")] if np.abs(beside).max() <= 10 * comparison.ROUNDED else []
+        causes = [mistakes.named("block_parallel")] if np.abs(beside).max() <= 10 * ROUNDED else []
         raise Failed(
             f"The block's output differs by {gap:.2g} from its attention followed by its MLP.",
             "" if causes else "Does the MLP take the stream after the attention has been added?",
@@ -170,6 +185,6 @@ def _by_values(student: StudentCode, oracle: Oracle, B: int, T: int, rng: np.ran
         )
 
 
-def _normed(x: np.ndarray) -> np.ndarray:
+def _normalise(x: np.ndarray) -> np.ndarray:
     centred = x - x.mean(-1, keepdims=True)
     return np.asarray(centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5), np.float32)

@@ -13,7 +13,8 @@ import pytest
 
 from autograder.assignment import mistakes
 from autograder.assignment.checks import attention
-from autograder.assignment.measure import comparison, outputs
+from autograder.assignment.measure import outputs
+from autograder.assignment.measure.comparison import LOSES_PAST, ROUNDED, already_deducted
 from autograder.assignment.measure.initialisation import ABOVE, BATCH, BELOW
 from autograder.assignment.measure.numeric import softmax, uniform_cross_entropy
 from autograder.assignment.oracle import layout, parameter_count
@@ -56,7 +57,7 @@ def test_weight_tying(
             f"With tie_weights=True there are {model.numel:,} parameters; without one V x d matrix {untied:,} become "
             f"{untied - table:,}."
         )
-    _uses_table(student, sizes.small, deducted, rng)
+    _require_shared_table(student, sizes.small, deducted, rng)
     idx = rng.integers(0, n.V, (BATCH, n.T_max))
     with outputs.blaming_initial_weights(model):
         logits = outputs.require_logits(model(idx), (BATCH, n.T_max, n.V))
@@ -96,9 +97,7 @@ def test_batched_heads(
     if not np.abs(got - right).max() <= CLOSE:
         tensors = {name: weights[name] for name in wanted}
         cases = [(x, got), (x[:, :1], outputs.require_tensor(batched(x[:, :1]), x[:, :1].shape))]
-        found = oracle.identify(
-            "attention", tensors, cases, {"d": n.d, "H": n.H}, {}, comparison.ROUNDED, max_layouts=1
-        )
+        found = oracle.identify("attention", tensors, cases, {"d": n.d, "H": n.H}, {}, ROUNDED, readings=1)
         causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
         raise Failed(
             f"For the same weights the output differs from that of the loop over heads by up to "
@@ -126,28 +125,28 @@ def test_qk_ov(
     module.push(weights)
     x = rng.standard_normal((B, T, n.d)).astype(np.float32)
     out = outputs.require_tensor(module(x), x.shape).astype(np.float64)
-    pairs = [_pair(pair, n.d) for pair in _listed(student.function("qk_ov", module), n.H)]
+    pairs = [_require_pair(pair, n.d) for pair in _require_pairs(student.function("qk_ov", module), n.H)]
     rank = max(int(np.linalg.matrix_rank(product, tol=1e-3)) for pair in pairs for product in pair)
     # The products belong to this module if they alone reproduce its output, up to the bias of the projection.
     scale = float(np.abs(out).max())
     own = (
         []
-        if _misfit(out, x, pairs, n) <= 1e-3 * scale
-        else _of_weights(student, oracle, n, weights, deducted, shapes, rng)
+        if _distance(out, x, pairs, n) <= 1e-3 * scale
+        else _products_of_weights(student, oracle, n, weights, deducted, shapes, rng)
     )
-    if not _misfit(out, x, pairs, n) <= 1e-3 * scale and not any(_alike(pairs, right) for right in own[:1]):
+    if not _distance(out, x, pairs, n) <= 1e-3 * scale and not any(_are_equal(pairs, right) for right in own[:1]):
         turned = ((True, False), (False, True), (True, True))
         known = {
             "products_transposed": any(
-                _misfit(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
+                _distance(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
                 for qk, ov in turned
             ),
-            "products_proj_transposed": any(_alike(pairs, wrong) for wrong in own[1:]),
+            "products_proj_transposed": any(_are_equal(pairs, wrong) for wrong in own[1:]),
         }
         causes = [mistakes.named(name) for name, fits in known.items() if fits]
         raise Failed(
             f"Attention computed from your {len(pairs)} pairs of products differs from MultiHeadAttention's output by "
-            f"up to {_misfit(out, x, pairs, n):.2g}; the largest entry of that output is {scale:.2g}.",
+            f"up to {_distance(out, x, pairs, n):.2g}; the largest entry of that output is {scale:.2g}.",
             "" if causes else "Does OV use the head's own rows of the output projection, and is QK unscaled?",
             causes,
         )
@@ -159,7 +158,7 @@ def test_qk_ov(
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def _uses_table(student: StudentCode, n: Dims, deducted: set[str], rng: np.random.Generator) -> None:
+def _require_shared_table(student: StudentCode, n: Dims, deducted: set[str], rng: np.random.Generator) -> None:
     """Raise Failed unless a tied GPT uses one table as unembedding and as token embedding.
 
     The row of a token that is not in the input moves that token's logit, differently at each position, and no other
@@ -185,7 +184,7 @@ def _uses_table(student: StudentCode, n: Dims, deducted: set[str], rng: np.rando
         gap = np.abs(change - np.median(change, -1, keepdims=True)) / max(1.0, float(np.abs(before).max()))
         return gap[..., token], np.delete(gap, token, -1)
 
-    for name, row in _rows(model, n, absent):
+    for name, row in _candidate_rows(model, n, absent):
         own, others = moved(absent, name, row)
         if others.max() <= CLOSE and own.min() > 0 and own.std() > CLOSE:
             break
@@ -196,8 +195,10 @@ def _uses_table(student: StudentCode, n: Dims, deducted: set[str], rng: np.rando
             "Are the logits the product of the final LayerNorm's output and that table?",
         )
     present = int(idx[0, 0])
-    looked_up = any(moved(present, *place)[1].max() > CLOSE for place in _rows(model, n, present) if place[0] == name)
-    if not looked_up and not comparison.already_deducted(deducted, comparison.BLIND):
+    looked_up = any(
+        moved(present, *place)[1].max() > CLOSE for place in _candidate_rows(model, n, present) if place[0] == name
+    )
+    if not looked_up and not already_deducted(deducted, LOSES_PAST):
         raise Failed(
             f"With tie_weights=True, negating the unembedding's row of input token {present} changes no other logit: "
             f"tokens are embedded with a different table."
@@ -213,7 +214,7 @@ def _uses_table(student: StudentCode, n: Dims, deducted: set[str], rng: np.rando
             )
 
 
-def _rows(model: ModuleProxy, n: Dims, token: int) -> Iterator[tuple[str, Row]]:
+def _candidate_rows(model: ModuleProxy, n: Dims, token: int) -> Iterator[tuple[str, Row]]:
     """Yield where a token's vector may be: in a token table, or in one shared by tokens and positions."""
     for p in model.parameters:
         for axis, size in enumerate(p.shape):
@@ -231,13 +232,13 @@ def as_heads(weights: dict[str, np.ndarray], n: Dims) -> dict[str, np.ndarray]:
     return {"q": heads["query"], "k": heads["key"], "v": heads["value"], "o": o, "o.bias": weights["proj.bias"]}
 
 
-def _listed(got: Any, H: int) -> list[Any]:
+def _require_pairs(got: Any, H: int) -> list[Any]:
     if not isinstance(got, (list, tuple)) or len(got) != H:
         raise Failed(f"qk_ov didn't return a list of {H} pairs, one per head.")
     return list(got)
 
 
-def _pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
+def _require_pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(pair, (list, tuple)) or [getattr(m, "shape", None) for m in pair] != [(d, d)] * 2:
         raise Failed(f"An entry of qk_ov is not a pair of matrices of shape ({d}, {d}).")
     if not all((np.abs(matrix) <= LARGEST).all() for matrix in pair):
@@ -245,7 +246,7 @@ def _pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
     return pair[0].astype(np.float64), pair[1].astype(np.float64)
 
 
-def _of_weights(
+def _products_of_weights(
     student: StudentCode,
     oracle: Oracle,
     n: Dims,
@@ -275,7 +276,7 @@ def _of_weights(
     return [[(q[h] @ k[h].T, v[h] @ side[h]) for h in range(n.H)] for side in sides]
 
 
-def _alike(pairs: list[Pair], others: list[Pair]) -> bool:
+def _are_equal(pairs: list[Pair], others: list[Pair]) -> bool:
     return all(
         np.abs(got - right).max() <= 1e-3 * max(1.0, np.abs(right).max())
         for mine, theirs in zip(others, pairs, strict=True)
@@ -283,7 +284,7 @@ def _alike(pairs: list[Pair], others: list[Pair]) -> bool:
     )
 
 
-def _misfit(out: np.ndarray, x: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]], n: Dims) -> float:
+def _distance(out: np.ndarray, x: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]], n: Dims) -> float:
     """Return how far ``out`` is from attention computed with the products alone, up to a constant (the bias)."""
     T = x.shape[1]
     built = np.zeros(out.shape)

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from autograder.assignment.measure import comparison, outputs, whole_model
+from autograder.assignment.measure import outputs, whole_model
+from autograder.assignment.measure.comparison import (
+    LEAKS_FUTURE,
+    LOSES_PAST,
+    ROWS_DO_NOT_SUM_TO_ONE,
+    ROWS_MIX,
+    already_deducted,
+)
 from autograder.assignment.measure.whole_model import Forward, WholeModel
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
@@ -23,7 +30,7 @@ from autograder.sandbox.remote.student_code import StudentCode
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_on_weights")]
 
 TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
-ROUNDED = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order
+ORACLE_TOLERANCE = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order
 ALIKE = 1e-3  # by how much positions differ that should be alike: code could recognise equal ones
 CONSTANT = 3e-2  # of the largest logit: what that comes to through all blocks
 KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays, with changed rows before and after it
@@ -46,7 +53,7 @@ class Sides:
 
     def moved(self, row: int) -> np.ndarray:
         """Return (T,): how far each position's logits moved, relative to the largest logit; 0 within rounding."""
-        moved = np.abs(self.after[row] - self.before[row]).max(-1) / rescale(self.before)
+        moved = np.abs(self.after[row] - self.before[row]).max(-1) / logit_scale(self.before)
         return np.where(moved <= self.tolerance, 0, moved)
 
 
@@ -97,14 +104,14 @@ def measured(
     """
     n = sizes.course
     if not whole.mistakes and (known := whole.forward(pushed, n, pushed.pull() | weights, module_rng)):
-        sides = compare_sides(known, logits_of(pushed, n), tokens, starts, n.V, ROUNDED)
+        sides = compare_sides(known, forward_of(pushed, n), tokens, starts, n.V, ORACLE_TOLERANCE)
         if not sides.rows_mix and not any(sides.moved(row)[:start].any() for row, start in enumerate(starts[:4])):
             return sides
     witness = student.replica.shared("GPT", n.arguments())
     witness.push(weights)
     # A model whose first call differs from later ones gives different logits on the two sides.
-    pushed(first_changed_position(tokens[CHANGED], starts, n.V)[:1])
-    return compare_sides(logits_of(witness, n), logits_of(pushed, n), tokens, starts, n.V)
+    pushed(change_tokens(tokens[CHANGED], starts, n.V)[:1])
+    return compare_sides(forward_of(witness, n), forward_of(pushed, n), tokens, starts, n.V)
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +142,7 @@ def test_full_model(
     notes: Notes,
 ) -> None:
     try:
-        matrix = influence(pushed, tokens[0, : sizes.course.T_max // 4], sizes.course.V)
+        matrix = measure_influence(pushed, tokens[0, : sizes.course.T_max // 4], sizes.course.V)
     except (Failed, StudentError):
         matrix = np.zeros((1, 1))  # only a picture
     starts = measured.starts[:4]
@@ -145,11 +152,11 @@ def test_full_model(
         worst, row, start = max(leaks)
         if not worst <= TOLERANCE:
             earliest = int(np.argmax(sides.moved(row) > TOLERANCE))
-            causes = comparison.already_deducted(deducted, comparison.LEAK)
+            causes = already_deducted(deducted, LEAKS_FUTURE)
             raise Failed(
                 f"Changing the tokens from position {start} on moved the logits at position {earliest} by "
-                f"{worst * rescale(sides.before):.2g}; no logits before position {start} may move.",
-                "" if causes else _likely(matrix, sides.moved(row), start),
+                f"{worst * logit_scale(sides.before):.2g}; no logits before position {start} may move.",
+                "" if causes else _hint(matrix, sides.moved(row), start),
                 causes,
             )
     notes.remark(f"Changing the suffix from position {', '.join(map(str, starts))} on moved no earlier logit.")
@@ -168,8 +175,8 @@ def test_full_context(
     sides = measured
     if any(~(sides.moved(row)[start:] > MOVED).all() for row, start in enumerate(sides.starts)):
         small = {name: value * np.float32(GENTLE) if value.ndim > 1 else value for name, value in weights.items()}
-        sides = with_gentle_weights(student, sizes.course, small, tokens[CHANGED], sides.starts)
-    causes = comparison.already_deducted(deducted, comparison.BLIND)
+        sides = measure_with_small_weights(student, sizes.course, small, tokens[CHANGED], sides.starts)
+    causes = already_deducted(deducted, LOSES_PAST)
     for row, start in enumerate(sides.starts[:4]):
         still = np.flatnonzero(~(sides.moved(row)[start:] > 0)) + start
         if still.size:
@@ -200,7 +207,7 @@ def test_full_context(
 def test_batch_independence(measured: Sides, composed: Sides | None, deducted: set[str]) -> None:
     for sides in filter(None, (measured, composed)):
         if sides.rows_mix:
-            causes = comparison.already_deducted(deducted, comparison.ROWS_MIX)
+            causes = already_deducted(deducted, ROWS_MIX)
             raise Failed(
                 f"Changing all other rows of the batch moved the logits of the unchanged row by {sides.rows_mix:.2g}; "
                 f"they must not move.",
@@ -218,22 +225,22 @@ def test_rows_sum_to_one(
     alike = 0.0 if deducted & {"norm_over_time", "norm_over_both"} else ALIKE
     try:
         # In float64, since a norm along a constant axis amplifies rounding.
-        repeated, alone = constant(student, n, row, rng, alike, double=True)
+        repeated, alone = logits_of_constant_input(student, n, row, rng, alike, double=True)
     except Raised:
-        repeated, alone = constant(student, n, row, rng, alike, double=False)
-    gap = np.abs(repeated - alone).max(-1) / rescale(alone)
+        repeated, alone = logits_of_constant_input(student, n, row, rng, alike, double=False)
+    gap = np.abs(repeated - alone).max(-1) / logit_scale(alone)
     if not gap.max() <= CONSTANT:
-        causes = comparison.already_deducted(deducted, comparison.NO_AVERAGE)
+        causes = already_deducted(deducted, ROWS_DO_NOT_SUM_TO_ONE)
         raise Failed(
             f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
-            f"{int(gap.argmax())} differ from a single token's by {gap.max() * rescale(alone):.2g}.",
+            f"{int(gap.argmax())} differ from a single token's by {gap.max() * logit_scale(alone):.2g}.",
             "" if causes else "Do the attention weights of each position sum to 1, in every head?",
             causes,
         )
     notes.remark("A constant input gives the same logits at all positions.")
 
 
-def with_gentle_weights(
+def measure_with_small_weights(
     student: StudentCode, n: Dims, weights: dict[str, np.ndarray], tokens: np.ndarray, starts: tuple[int, ...]
 ) -> Sides:
     """Measure again with smaller matrices, for models in which large ones saturate a softmax.
@@ -246,7 +253,7 @@ def with_gentle_weights(
     shape = (*tokens.shape, n.V)
     before = outputs.require_logits(witness(tokens), shape)
     after = before.copy()
-    other_rows = first_changed_position(tokens, starts, n.V)
+    other_rows = change_tokens(tokens, starts, n.V)
     for row in range(len(tokens)):
         changed = tokens.copy()
         changed[row] = other_rows[row]
@@ -254,7 +261,7 @@ def with_gentle_weights(
     return Sides(before, after, starts)
 
 
-def constant(
+def logits_of_constant_input(
     student: StudentCode, n: Dims, row: np.ndarray, rng: np.random.Generator, alike: float, double: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the logits (T, V) of equal tokens, and (1, V) of one alone, with equal position embeddings."""
@@ -274,7 +281,7 @@ def constant(
     return outputs.require_logits(model(row), (1, T, n.V))[0], outputs.require_logits(model(row[:, :1]), (1, 1, n.V))[0]
 
 
-def rescale(logits: np.ndarray) -> float:
+def logit_scale(logits: np.ndarray) -> float:
     """Return the largest logit, but at least 1.
 
     Parts that are equal for all tokens or at all positions are subtracted first: next to a large constant every leak
@@ -295,10 +302,10 @@ def compare_sides(
     If rows mix, each runs in a batch of its own, so that this mistake is not taken for a leak through time.
     """
     changed = tokens.copy()
-    changed[CHANGED] = first_changed_position(tokens[CHANGED], starts, V)
+    changed[CHANGED] = change_tokens(tokens[CHANGED], starts, V)
     earlier, later = before(tokens), after(changed)
     rows_mix = float(np.abs(later[KEPT] - earlier[KEPT]).max())
-    if rows_mix <= max(tolerance, TOLERANCE) * rescale(earlier):
+    if rows_mix <= max(tolerance, TOLERANCE) * logit_scale(earlier):
         return Sides(earlier[CHANGED], later[CHANGED], starts, tolerance=tolerance)
     earlier, later = (
         np.concatenate([forward(row[None]) for row in rows[CHANGED]])
@@ -307,35 +314,35 @@ def compare_sides(
     return Sides(earlier, later, starts, rows_mix, tolerance)
 
 
-def logits_of(model: ModuleProxy, n: Dims) -> Forward:
+def forward_of(model: ModuleProxy, n: Dims) -> Forward:
     """Return the student's own forward."""
     return lambda idx: outputs.require_logits(model(idx), (*idx.shape, n.V))
 
 
-def influence(model: ModuleProxy, row: np.ndarray, V: int) -> np.ndarray:
+def measure_influence(model: ModuleProxy, row: np.ndarray, V: int) -> np.ndarray:
     """Return (T, T), from one call: the largest change of the logits at t when only token s changes."""
     T = len(row)
     batch = np.repeat(row[None], T + 1, 0)
-    batch[range(T), range(T)] = other_side(row, V)
+    batch[range(T), range(T)] = different_tokens(row, V)
     logits = outputs.require_logits(model(batch), (T + 1, T, V))
     return np.asarray(np.abs(logits[:-1] - logits[-1:]).max(-1).T)
 
 
-def first_changed_position(rows: np.ndarray, starts: tuple[int, ...], V: int) -> np.ndarray:
+def change_tokens(rows: np.ndarray, starts: tuple[int, ...], V: int) -> np.ndarray:
     """Replace the tokens of each row from its start on; a start of 0 replaces the first token only."""
     changed = rows.copy()
     for row, start in zip(changed, starts, strict=True):
         stop = 1 if start == 0 else len(row)
-        row[start:stop] = other_side(row[start:stop], V)
+        row[start:stop] = different_tokens(row[start:stop], V)
     return changed
 
 
-def other_side(tokens: np.ndarray, V: int) -> np.ndarray:
+def different_tokens(tokens: np.ndarray, V: int) -> np.ndarray:
     """Return tokens that all differ from ``tokens``."""
     return np.asarray((tokens + 1 + tokens % (V - 1)) % V)
 
 
-def _likely(matrix: np.ndarray, moved: np.ndarray, start: int) -> str:
+def _hint(matrix: np.ndarray, moved: np.ndarray, start: int) -> str:
     """Say in one sentence where the leak comes from, judging by the influence matrix."""
     T = len(matrix)
     future = np.triu(matrix, 1) > 0

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from autograder.assignment import mistakes
-from autograder.assignment.measure import comparison, outputs
+from autograder.assignment.measure import outputs
+from autograder.assignment.measure.comparison import Comparison, compare_with_oracle, raise_verdict, random_weights_for
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
@@ -21,12 +22,12 @@ def test_formula(
     student: StudentCode,
     oracle: Oracle,
     deducted: set[str],
-    layouts: dict[str, comparison.Comparison],
+    layouts: dict[str, Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    judged = comparison.compare_with_oracle(
+    judged = compare_with_oracle(
         oracle,
         "mlp",
         lambda double: student.build("MLP", {"d": D}, double=double),
@@ -37,7 +38,7 @@ def test_formula(
     )
     deducted.update(judged.names)
     layouts["mlp"] = judged
-    comparison.raise_verdict(judged, "the MLP", notes, ["mlp_width"])
+    raise_verdict(judged, "the MLP", notes, ["mlp_width"])
 
 
 def test_width(student: StudentCode, notes: Notes) -> None:
@@ -62,7 +63,7 @@ def test_position_wise(
 ) -> None:
     # Each side runs in its own process, so that neither can remember the other's calls.
     module, replica = student.build("MLP", {"d": D}), student.replica.build("MLP", {"d": D})
-    weights = {name: value.astype(np.float32) for name, value in comparison.random_weights_for(module, rng).items()}
+    weights = {name: value.astype(np.float32) for name, value in random_weights_for(module, rng).items()}
     B, T = shapes[0]
     x = rng.standard_normal((B, T, D)).astype(np.float32)
     row, position = int(rng.integers(B)), int(rng.integers(T))

@@ -17,7 +17,7 @@ from autograder.assignment.measure.comparison import (
     StubbedClass,
     build_with_stubs,
     compare_with_oracle,
-    penalised,
+    penalised_mistakes,
     raise_verdict,
     random_weights_for,
     stub_parts,
@@ -51,7 +51,7 @@ def model_comparison(
     """Compare GPT around the stubs with the oracle; None if the blocks are not separate modules."""
     n = replace(sizes.small, L=BLOCKS)
     probed = build_with_stubs(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
-    return _judge(oracle, n, probe, probed, module_rng) if probed.used else None
+    return _compare_around_stubs(oracle, n, probe, probed, module_rng) if probed.used else None
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +76,11 @@ def test_composition(
     # A wrong LayerNorm class is deducted once, although GPT uses it again.
     elsewhere = [row.name for row in mistakes.of("norm") if row.name in deducted]
     try:
-        found = model_comparison or _without_blocks(student, oracle, sizes, rng)
+        found = model_comparison or _compare_without_blocks(student, oracle, sizes, rng)
     except Failed:
         n = replace(sizes.small, L=BLOCKS)
         probed = build_with_stubs(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
-        found = _judge(oracle, n, probe, probed, rng)  # the blocks may exist without being called
+        found = _compare_around_stubs(oracle, n, probe, probed, rng)  # the blocks may exist without being called
         if found.match is None:
             raise
     deducted.update(found.names)
@@ -129,11 +129,16 @@ def test_gradients(
         )
     # A loss that is not the cross-entropy is judged by its own check, and has other gradients.
     try:
-        logits, loss = _pair(module(idx, targets))
+        logits, loss = _logits_and_loss(module(idx, targets))
         usual = abs(loss - cross_entropy(logits.reshape(B, T, n.V), targets)) <= 1e-3
     except (Failed, ValueError):
         usual = False
-    if usual and model_comparison and model_comparison.match and not penalised(model_comparison.match.mistakes):
+    if (
+        usual
+        and model_comparison
+        and model_comparison.match
+        and not penalised_mistakes(model_comparison.match.mistakes)
+    ):
         right = oracle.gradients(
             own, model_comparison.match.layout_index, n.arguments(), probe.astype(np.float32), idx, targets
         )
@@ -155,7 +160,7 @@ def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, note
     outputs.require_affordable(model)
     model.push({name: value.astype(np.float32) for name, value in random_weights_for(model, rng).items()})
     # With T equal to V some wrong reshapes don't raise.
-    flat = [_loss_is_right(model, n, batch, length, rng) for batch, length in ((B, T), (1, 1), (3, n.V))]
+    flat = [_require_loss(model, n, batch, length, rng) for batch, length in ((B, T), (1, 1), (3, n.V))]
     if any(flat):
         raise Partial(
             f"For idx of shape {(B, T)} and targets, the logits have shape {(B * T, n.V)}, not {(B, T, n.V)}.",
@@ -170,8 +175,8 @@ def test_training(student: StudentCode, whole: WholeModel, rng: np.random.Genera
     seed = int(rng.integers(1 << 31))
     model = student.build("GPT", n.arguments(), seed=seed)
     idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
-    if outputs.unusable(model.pull()):  # the initial loss judges these
-        model.push(whole_model.initial_spread(model, rng))
+    if outputs.find_unusable(model.pull()):  # the initial loss judges these
+        model.push(whole_model.draw_initial_like_weights(model, rng))
     first = cross_entropy(outputs.require_logits(model(idx), (batch, length, n.V)), targets)
     losses = [round(loss, 3) for loss in model.train(idx, targets, STEPS, RATE, ENOUGH * FALLEN * first)]
     # The learnt weights alone have to give the low loss, in a process that has never seen the targets.
@@ -180,7 +185,7 @@ def test_training(student: StudentCode, whole: WholeModel, rng: np.random.Genera
     if known is None:
         replica = student.replica.build("GPT", n.arguments(), seed=seed)
         masks = outputs.mask_parameters(model)
-        replica.push({name: value if name in masks else rounded(value, rng) for name, value in trained.items()})
+        replica.push({name: value if name in masks else round_randomly(value, rng) for name, value in trained.items()})
     last = cross_entropy(known(idx) if known else outputs.require_logits(replica(idx), (batch, length, n.V)), targets)
     notes.record(training=losses)
     if not last <= FALLEN * first:
@@ -195,7 +200,9 @@ def test_training(student: StudentCode, whole: WholeModel, rng: np.random.Genera
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def _judge(oracle: Oracle, n: Dims, probe: np.ndarray, probed: StubbedClass, rng: np.random.Generator) -> Comparison:
+def _compare_around_stubs(
+    oracle: Oracle, n: Dims, probe: np.ndarray, probed: StubbedClass, rng: np.random.Generator
+) -> Comparison:
     """Compare the model with the oracle, with a stub in place of each block."""
     held = {found[0] for p in probed.module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
     return compare_with_oracle(
@@ -210,7 +217,7 @@ def _judge(oracle: Oracle, n: Dims, probe: np.ndarray, probed: StubbedClass, rng
     )
 
 
-def _without_blocks(student: StudentCode, oracle: Oracle, sizes: Sizes, rng: np.random.Generator) -> Comparison:
+def _compare_without_blocks(student: StudentCode, oracle: Oracle, sizes: Sizes, rng: np.random.Generator) -> Comparison:
     """Compare a model in which no block can be replaced; raise Failed if some parameters affect no logit.
 
     With their matrices at zero the blocks add constants at most, which the final LayerNorm removes. All gains and
@@ -238,12 +245,12 @@ def _without_blocks(student: StudentCode, oracle: Oracle, sizes: Sizes, rng: np.
     return Comparison(comparison, module, own, "model", n.arguments())
 
 
-def _loss_is_right(model: ModuleProxy, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:
+def _require_loss(model: ModuleProxy, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:
     """Raise Failed unless the loss is that of the returned logits; return whether these are flattened."""
     idx, targets = rng.integers(0, dims.V, (batch, length)), rng.integers(0, dims.V, (batch, length))
     shape = (batch, length, dims.V)
     plain = outputs.require_logits(model(idx), shape)
-    logits, loss = _pair(model(idx, targets))
+    logits, loss = _logits_and_loss(model(idx, targets))
     flat = logits.shape == (batch * length, dims.V)
     logits = outputs.require_tensor(logits.reshape(shape) if logits.size == plain.size else logits, shape)
     if not np.abs(logits - plain).max() <= 1e-4 * max(1.0, float(np.abs(plain).max())):
@@ -253,17 +260,17 @@ def _loss_is_right(model: ModuleProxy, dims: Dims, batch: int, length: int, rng:
         raise Failed(
             f"For idx of shape {(batch, length)} the loss is {loss:.4f}; the cross-entropy of the returned logits "
             f"and the targets is {right:.4f}.",
-            causes=_likely(logits, idx, targets, loss),
+            causes=_explain_loss(logits, idx, targets, loss),
         )
     return flat
 
 
-def rounded(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def round_randomly(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Round the values randomly to 8 bits of precision, so that data hidden in the last bits is lost."""
     return np.asarray(weights * (1 + rng.uniform(-ROUNDING, ROUNDING, weights.shape)), weights.dtype)
 
 
-def _pair(output: Any) -> tuple[np.ndarray, float]:
+def _logits_and_loss(output: Any) -> tuple[np.ndarray, float]:
     """Return the logits and the loss that forward returned for targets; raise Failed if one is missing."""
     if isinstance(output, dict):
         output = (output.get("logits"), output.get("loss"))
@@ -283,7 +290,7 @@ def _pair(output: Any) -> tuple[np.ndarray, float]:
     return output[0], loss
 
 
-def _likely(logits: np.ndarray, idx: np.ndarray, targets: np.ndarray, loss: float) -> list[Mistake]:
+def _explain_loss(logits: np.ndarray, idx: np.ndarray, targets: np.ndarray, loss: float) -> list[Mistake]:
     """Return the mistake that gives exactly this loss, if one does."""
     B, T, V = logits.shape
     right = cross_entropy(logits, targets)

@@ -66,7 +66,7 @@ def test_expected_loss(student: StudentCode, sizes: Sizes, rng: np.random.Genera
         if value is None:
             raise Failed(f"{call} didn't return a finite number.", "Does it print instead of return?")
         if not abs(value - right) <= EXACT * right:
-            raise Failed(f"{call} is {value:.4f}; it should be {right:.4f}.", causes=_likely(value, V, d, std))
+            raise Failed(f"{call} is {value:.4f}; it should be {right:.4f}.", causes=_explain_value(value, V, d, std))
     default, gpt2 = (math.log(V) + d * std**2 / 2 for V, d, std in cases[:2])
     notes.remark(
         f"{default:.3f} with nn.Linear's own initialisation, {gpt2:.3f} with GPT-2's, ln {n.V} = {math.log(n.V):.3f}."
@@ -110,7 +110,7 @@ def _shape(value: Any) -> tuple[int, int] | None:
     return int(rows), int(columns)
 
 
-def _likely(value: float, V: int, d: int, std: float) -> list[Mistake]:
+def _explain_value(value: float, V: int, d: int, std: float) -> list[Mistake]:
     """Return the mistake that gives this value instead of ln V + d std^2 / 2, if one does."""
     near = (
         ("expected_loss_gap_missing", 0.0),

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from autograder.assignment import mistakes
-from autograder.assignment.measure import comparison, student_formula
+from autograder.assignment.measure import student_formula
+from autograder.assignment.measure.comparison import LEAVES_PARAMETERS_UNUSED, already_deducted
 from autograder.assignment.measure.parameter_usage import Claims, require_used_parameters, shapes, unused_parameters
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle import parameter_count
@@ -39,7 +40,7 @@ def bound(
     """Raise Failed if a correct count includes parameters that the model does not use."""
     # Submodules that are never called are deducted in the class's own check.
     if said := claims.about_parameters or (
-        "" if comparison.already_deducted(deducted, comparison.IDLE) else claims.unused
+        "" if already_deducted(deducted, LEAVES_PARAMETERS_UNUSED) else claims.unused
     ):
         raise Failed(said, "" if claims.causes else claims.hint, claims.causes)
     require_used_parameters(student, model, sizes.course, module_rng)
@@ -66,13 +67,13 @@ def test_total(
         notes.remark(f"{model.numel:,} parameters: {TIED}; untied there are {expected:,}.")
         return
     if model.numel != expected:
-        seen = f"Your GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}."
+        seen = f"Your GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}."
         tried = (course, *sizes.others)
         deltas = [(dims, build_gpt(student, dims).numel - parameter_count.total(dims)) for dims in tried]
         if term := parameter_count.as_formula(deltas):
             seen = f"{seen.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
         hint, causes, either = find_causes(student, tried, deducted)
-        if not causes and are_unused(student, replace(sizes.small, L=1), rng):
+        if not causes and are_extra_unused(student, replace(sizes.small, L=1), rng):
             hint, causes = "", [mistakes.named("parameters_unused")]
         raise Failed(seen, hint, causes, either)
     rule, blocks, rest = parameter_count.rule_of_thumb(course)
@@ -99,7 +100,7 @@ def test_other_sizes(
         expected = parameter_count.total(dims)
         if model.numel != expected and not is_tied(model, dims):
             raise Failed(
-                f"At {dims} GPT has {model.numel:,} parameters, {_difference(model.numel - expected)} {expected:,}.",
+                f"At {dims} GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}.",
                 "The cause is the same as at the course configuration." if at_course else "",
                 [] if at_course else [mistakes.named("sizes_hard_coded")],
             )
@@ -139,7 +140,9 @@ def test_formula(student: StudentCode, sizes: Sizes, rng: np.random.Generator, n
     for dims in tried:
         letters = student_formula.formula_arguments(dims)
         given = student_formula.call_formula(student, "parameter_count", letters)
-        wrong = student_formula.compare("parameter_count", letters, given, student_formula.with_total(dims), 0)
+        wrong = student_formula.compare_entries(
+            "parameter_count", letters, given, student_formula.expected_counts(dims), 0
+        )
         if wrong:
             key, seen = wrong
             raise Failed(*student_formula.explain_in_letters(student, tried, key, seen))
@@ -158,12 +161,12 @@ def test_percentages(student: StudentCode, sizes: Sizes, rng: np.random.Generato
         expected = {name: 100 * part / parameter_count.total(dims) for name, part in parts.items()}
         shares = student_formula.call_formula(student, "parameter_shares", letters)
         # One decimal is enough, as in the handout.
-        wrong = student_formula.compare("parameter_shares", letters, shares, expected, 0.051)
+        wrong = student_formula.compare_entries("parameter_shares", letters, shares, expected, 0.051)
         if wrong:
-            own = student_formula.from_own_count(student, letters)
-            wrong = student_formula.compare("parameter_shares", letters, shares, own, 0.051) if own else wrong
+            own = student_formula.shares_of_student_counts(student, letters)
+            wrong = student_formula.compare_entries("parameter_shares", letters, shares, own, 0.051) if own else wrong
             if wrong:
-                raise Failed(wrong[1], causes=student_formula.find_slip(shares, parts))
+                raise Failed(wrong[1], causes=student_formula.explain_shares(shares, parts))
             notes.remark("The percentages follow from your own formula; see the check of the formula.")
             return
         shown = shown or ", ".join(f"{name.replace('_', ' ')} {share:.1f} %" for name, share in expected.items())
@@ -184,7 +187,7 @@ def count_parameters(student: StudentCode, n: Dims) -> parameter_count.Parameter
     outside = model.numel - n.L * block.numel + (n.V * n.d if is_tied(model, n) else 0)
     around = shapes(model.parameters)
     for _ in range(n.L):
-        around = remark_beside(around, shapes(block.parameters))
+        around = subtract_tensors(around, shapes(block.parameters))
     return parameter_count.ParameterCounts(
         dims=n,
         parts={
@@ -197,15 +200,15 @@ def count_parameters(student: StudentCode, n: Dims) -> parameter_count.Parameter
         tensors={
             "attention": shapes(attention.parameters),
             "mlp": shapes(mlp.parameters),
-            "block_norms": remark_beside(
-                remark_beside(shapes(block.parameters), shapes(attention.parameters)), shapes(mlp.parameters)
+            "block_norms": subtract_tensors(
+                subtract_tensors(shapes(block.parameters), shapes(attention.parameters)), shapes(mlp.parameters)
             ),
             parameter_count.OUTSIDE: around,
         },
     )
 
 
-def remark_beside(whole: parameter_count.Shapes, part: parameter_count.Shapes) -> parameter_count.Shapes:
+def subtract_tensors(whole: parameter_count.Shapes, part: parameter_count.Shapes) -> parameter_count.Shapes:
     """Return the tensors of ``whole`` without one occurrence of ``part``, found by its tensors' names."""
     names = dict(whole)
     for name, _ in whole:
@@ -236,7 +239,7 @@ def find_causes(student: StudentCode, sizes: Sequence[Dims], deducted: set[str])
     return "", causes, len(left) == 1 and len(causes) > 1
 
 
-def are_unused(student: StudentCode, n: Dims, rng: np.random.Generator) -> bool:
+def are_extra_unused(student: StudentCode, n: Dims, rng: np.random.Generator) -> bool:
     """Return whether exactly the parameters beyond the expected number have no effect, in a small model."""
     try:
         model = build_gpt(student, n)
@@ -271,5 +274,5 @@ def draw_dims(rng: np.random.Generator) -> list[Dims]:
     return sizes
 
 
-def _difference(delta: int) -> str:
+def _more_or_fewer(delta: int) -> str:
     return f"{abs(delta):,} {'more' if delta > 0 else 'fewer'} than"

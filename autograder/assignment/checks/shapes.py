@@ -21,25 +21,25 @@ SHOWN = 40  # rows, characters of a stage name, and sizes of a shape: a student 
 
 def test_course(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
     n = sizes.course
-    table = compare(student, n, 2, int(rng.integers(n.T_max // 4, n.T_max // 2)), rng)
+    table = compare_table(student, n, 2, int(rng.integers(n.T_max // 4, n.T_max // 2)), rng)
     notes.record(table=[[stage[:SHOWN], list(shape[:SHOWN])] for stage, shape in table[:SHOWN]])
 
 
 def test_other_sizes(student: StudentCode, sizes: Sizes, rng: np.random.Generator) -> None:
     # B, T, d, V and L + 2 all differ, which exposes hard-coded or swapped sizes.
-    compare(student, sizes.small, 5, 7, rng)
+    compare_table(student, sizes.small, 5, 7, rng)
 
 
-def compare(student: StudentCode, n: Dims, B: int, T: int, rng: np.random.Generator) -> list[tuple[str, Shape]]:
+def compare_table(student: StudentCode, n: Dims, B: int, T: int, rng: np.random.Generator) -> list[tuple[str, Shape]]:
     """Return the student's table for a model of size ``n`` and an input (B, T); raise Failed if a stage is missing.
 
     Stage names are free and extra rows are allowed; the order of the stages is fixed.
     """
     model = student.build("GPT", n.arguments())
     idx = rng.integers(0, n.V, (B, T))
-    table = rows(student.function("shape_table", model, idx))
+    table = parse_rows(student.function("shape_table", model, idx))
     traced = model.trace(idx, "Block")
-    logits = returned(traced["output"])
+    logits = find_logits(traced["output"])
     stream = (B, T, n.d)
     blocks = [tuple(shape) for shape in traced["parts"]]
     if len(blocks) != n.L:  # blocks that are not Block instances: expect the residual stream
@@ -55,7 +55,7 @@ def compare(student: StudentCode, n: Dims, B: int, T: int, rng: np.random.Genera
         if not any(found in shapes for _, found in rest):
             near = table[position] if position < len(table) else None
             given = f"yours is {near[0][:SHOWN]!r} {near[1]}" if near else f"you have {len(table)} rows"
-            causes = _likely([shape for _, shape in table], [shapes for _, shapes in stages])
+            causes = _explain_shapes([shape for _, shape in table], [shapes for _, shapes in stages])
             raise Failed(
                 f"For idx of shape {(B, T)}, row {position + 1} of {len(stages)} should be {stage} {max(shapes)}; "
                 f"{given}.",
@@ -65,7 +65,7 @@ def compare(student: StudentCode, n: Dims, B: int, T: int, rng: np.random.Genera
     return table
 
 
-def _likely(found: list[Shape], stages: list[set[Shape]]) -> list[Mistake]:
+def _explain_shapes(found: list[Shape], stages: list[set[Shape]]) -> list[Mistake]:
     """Return the mistake that gives exactly these shapes, if one does."""
     fits = [shape in shapes for shape, shapes in zip(found, stages, strict=False)]
     if len(found) == len(stages):
@@ -80,7 +80,7 @@ def _likely(found: list[Shape], stages: list[set[Shape]]) -> list[Mistake]:
     return []
 
 
-def rows(table: Any) -> list[tuple[str, Shape]]:
+def parse_rows(table: Any) -> list[tuple[str, Shape]]:
     """Read a list, tuple or dict as (stage, shape) pairs; raise Failed at the first row that isn't one."""
     if isinstance(table, dict):
         table = list(table.items())
@@ -99,13 +99,13 @@ def rows(table: Any) -> list[tuple[str, Shape]]:
                 causes=[mistakes.named("shapes_tensors")],
             )
         sizes = list(shape) if isinstance(shape, (list, tuple, np.ndarray)) else []
-        if not isinstance(shape, (list, tuple, np.ndarray)) or not all(_whole(size) for size in sizes):
+        if not isinstance(shape, (list, tuple, np.ndarray)) or not all(_is_size(size) for size in sizes):
             raise Failed(f"Row {number} of the shape table has {shape!r} instead of a shape.")
         found.append((str(stage), tuple(int(size) for size in sizes)))
     return found
 
 
-def returned(output: Any) -> np.ndarray | None:
+def find_logits(output: Any) -> np.ndarray | None:
     """Return the model's logits, unvalidated; None if they are not found."""
     if isinstance(output, dict):
         output = output.get("logits")
@@ -114,5 +114,5 @@ def returned(output: Any) -> np.ndarray | None:
     return output if isinstance(output, np.ndarray) and output.ndim else None
 
 
-def _whole(size: Any) -> bool:
+def _is_size(size: Any) -> bool:
     return isinstance(size, (int, np.integer)) and not isinstance(size, bool) and bool(0 <= size < 1 << 40)

@@ -113,7 +113,7 @@ def _compare(
     double: Comparison | None = None
     for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
         try:
-            module, weights, cases = _run(build, inputs, read, rng, dtype, scalars, unused)
+            module, weights, cases = _run_with_weights(build, inputs, read, rng, dtype, scalars, unused)
         except Raised as error:
             if not re.search("dtype|scalar type", error.remote.text, re.IGNORECASE) or (
                 dtype is np.float32 and not double
@@ -127,12 +127,15 @@ def _compare(
         tried = double.names if double else expected or ()
         if double:  # what float64 explains need only roughly hold: code may cast to a lower precision
             roughly = oracle.identify(component, tensors, cases, sizes, maps, ROUGH, tried)
-            if any({*penalised(match.mistakes)} <= {*penalised(double.names)} for match in roughly.matches):
+            if any(
+                {*penalised_mistakes(match.mistakes)} <= {*penalised_mistakes(double.names)}
+                for match in roughly.matches
+            ):
                 return double
         comparison = oracle.identify(component, tensors, cases, sizes, maps, tolerance, tried)
         if len(comparison.matches) > 1:  # an input of another size and scale may separate them
             with contextlib.suppress(Failed, StudentError):
-                x = _compare_extra_input(cases[0][0], sizes, rng)
+                x = _draw_extra_input(cases[0][0], sizes, rng)
                 more = [*cases, (x, read(module(x), x).astype(dtype))]
                 comparison = oracle.identify(component, tensors, more, sizes, maps, tolerance, tried)
         judged = Comparison(comparison, module, weights, component, sizes)
@@ -143,13 +146,13 @@ def _compare(
             return judged
     if any(value.ndim == 0 for value in weights.values()):
         return _compare(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars=False)
-    idle = set() if unused else _idle(module, read, cases[0][0], weights, rng)
+    idle = set() if unused else _find_idle_tensors(module, read, cases[0][0], weights, rng)
     if idle:
         again = _compare(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars, idle)
         if again.match:
             return again
     noise = max(float(np.abs(read(module(x, seed=0), x) - read(module(x, seed=1), x)).max()) for x, _ in cases)
-    return replace(judged, noise=noise, causal=not noise and _causal(module, read, *cases[0], sizes))
+    return replace(judged, noise=noise, causal=not noise and _is_causal(module, read, *cases[0], sizes))
 
 
 def _initial_gap(
@@ -169,20 +172,20 @@ def _initial_gap(
         try:
             module = build(dtype is np.float64)
             y = read(module(given), given)
-            gap = _gap(oracle, judged, module.pull(), given, y, probes)
+            gap = _distance_at(oracle, judged, module.pull(), given, y, probes)
             if gap <= OWN_WEIGHTS:
                 return 0.0
             # Code that casts to a lower precision is as far off under the weights of the comparison.
             module.push(judged.weights)
             y = read(module(given), given)
-            rough = _gap(oracle, judged, judged.weights, given, y, probes) > ROUNDED
+            rough = _distance_at(oracle, judged, judged.weights, given, y, probes) > ROUNDED
         except (Failed, StudentError):
             continue
         return gap if gap > (ROUGH if rough else OWN_WEIGHTS) else 0.0
     return 0.0
 
 
-def _gap(
+def _distance_at(
     oracle: Oracle,
     judged: Comparison,
     weights: Mapping[str, np.ndarray],
@@ -206,7 +209,7 @@ def _gap(
     return float(np.abs(y - right[0]).max()) / scale
 
 
-def _compare_extra_input(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
+def _draw_extra_input(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
     """Return an input of another batch size and length, three times as large."""
     shape = (len(x) + 2, x.shape[1] - 2, *x.shape[2:])
     if x.dtype == np.int64:
@@ -214,7 +217,7 @@ def _compare_extra_input(x: np.ndarray, sizes: Mapping[str, int], rng: np.random
     return (3 * rng.standard_normal(shape)).astype(x.dtype)
 
 
-def _causal(
+def _is_causal(
     module: ModuleProxy,
     read: Callable[[Any, np.ndarray], np.ndarray],
     x: np.ndarray,
@@ -232,7 +235,7 @@ def _causal(
     return bool(moved <= ROUNDED * max(1.0, float(np.abs(y).max())))
 
 
-def _run(
+def _run_with_weights(
     build: Callable[[bool], ModuleProxy],
     inputs: Sequence[np.ndarray],
     read: Callable[[Any, np.ndarray], np.ndarray],
@@ -252,7 +255,7 @@ def _run(
     return module, weights, [(x, read(module(x), x).astype(dtype)) for x in given]
 
 
-def _idle(
+def _find_idle_tensors(
     module: ModuleProxy,
     read: Callable[[Any, np.ndarray], np.ndarray],
     x: np.ndarray,
@@ -292,13 +295,13 @@ def random_weights_for(module: ModuleProxy, rng: np.random.Generator) -> dict[st
     return weights
 
 
-def penalised(names: Collection[str]) -> list[mistakes.Mistake]:
+def penalised_mistakes(names: Collection[str]) -> list[mistakes.Mistake]:
     """Return the mistakes among ``names`` that are not accepted."""
     return [row for row in map(mistakes.named, names) if not row.accepted]
 
 
 # Effects of a class's mistakes on the full model.
-LEAK = {
+LEAKS_FUTURE = {
     *("mask_missing", "mask_after_softmax", "mask_zero", "mask_weak", "mask_positive", "mask_anti_causal"),
     *("mask_inverted", "mask_off_by_one", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch"),
     *(
@@ -311,7 +314,7 @@ LEAK = {
     *("norm_over_time", "norm_over_both"),
 }
 ROWS_MIX = {"softmax_over_batch", "attention_over_batch", "norm_over_batch"}
-NO_AVERAGE = {
+ROWS_DO_NOT_SUM_TO_ONE = {
     *("mask_after_softmax", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch", "softmax_missing"),
     *("scale_after_softmax", "weights_transposed", "dropout_in_eval"),
     *(
@@ -322,18 +325,18 @@ NO_AVERAGE = {
         "norm_over_batch",
     ),
 }
-BLIND = {
+LOSES_PAST = {
     *("mask_anti_causal", "mask_inverted", "mask_excludes_self", "mask_diagonal_only", "attention_over_batch"),
     *("merge_without_transpose", "split_without_transpose"),
     *("block_no_attention", "block_mlp_twice", "blocks_unused", "tokens_unused", "blocks_all_get_embeddings"),
 }
-IDLE = {"block_no_attention", "block_no_mlp", "block_attention_twice", "block_mlp_twice"}
-DISTURBS = {
+LEAVES_PARAMETERS_UNUSED = {"block_no_attention", "block_no_mlp", "block_attention_twice", "block_mlp_twice"}
+CHANGES_RESIDUAL = {
     *("block_post_norm", "block_residual_from_norm", "block_first_residual_from_norm"),
     *("block_second_residual_from_norm", "block_no_residual", "block_no_first_residual", "block_no_second_residual"),
     *("block_residual_doubled", "block_mlp_added_to_input", "block_norm_after_sublayer"),
 }
-SPREAD = {
+CHANGES_INITIAL_LOSS = {
     *("final_norm_missing", "final_norm_unused", "final_norm_first", "head_is_embedding", "norm_not_scaled"),
 }
 
@@ -349,9 +352,10 @@ def raise_verdict(judged: Comparison, what: str, notes: Notes, elsewhere: Sequen
         seen = f"Two passes of {what} on the same input in eval mode differ by up to {judged.noise:.2g}."
         raise Failed(seen, causes=[mistakes.named("dropout_in_eval")])
     if judged.match is None:
-        raise Failed(*_unknown(judged, what))
+        raise Failed(*_describe_unknown(judged, what))
     explanations = [
-        [row for row in penalised(match.mistakes) if row.name not in elsewhere] for match in judged.comparison.matches
+        [row for row in penalised_mistakes(match.mistakes) if row.name not in elsewhere]
+        for match in judged.comparison.matches
     ]
     wrong = explanations[0]
     if judged.initial_gap:
@@ -362,7 +366,7 @@ def raise_verdict(judged: Comparison, what: str, notes: Notes, elsewhere: Sequen
             wrong,
         )
     if not wrong:
-        other = [row.sentence for row in penalised(judged.match.mistakes)]
+        other = [row.sentence for row in penalised_mistakes(judged.match.mistakes)]
         remarks = [row.sentence for row in map(mistakes.named, judged.match.mistakes) if row.accepted]
         equal = "Matches the formula for the same weights"
         notes.remark(" ".join([f"{equal}, with one exception:", *other] if other else remarks) or f"{equal}.")
@@ -374,7 +378,7 @@ def raise_verdict(judged: Comparison, what: str, notes: Notes, elsewhere: Sequen
     raise kind(describe_difference(judged, what), rest, wrong)
 
 
-OWN = {  # number of parameters of each class, without its submodules' own
+PARAMETER_FORMULAS = {  # number of parameters of each class, without its submodules' own
     "attention": lambda n: 4 * n["d"] ** 2 + n["d"],
     "mlp": lambda n: 8 * n["d"] ** 2 + 5 * n["d"],
     "block": lambda n: 4 * n["d"],
@@ -394,7 +398,7 @@ def describe_difference(judged: Comparison, what: str) -> str:
             f"{position} on."
         )
     own = sum(p.size for p in judged.module.parameters if not p.owner)
-    count = f"{own:,} parameters; the formula has {OWN[judged.component](judged.sizes):,}"
+    count = f"{own:,} parameters; the formula has {PARAMETER_FORMULAS[judged.component](judged.sizes):,}"
     sizes = ", ".join(f"{name}={size}" for name, size in judged.sizes.items() if name != "blocks")
     return f"For {sizes}, {what} has {count}."
 
@@ -404,7 +408,7 @@ def format_percent(gap: float) -> str:
     return f"{100 * gap:.0f} %" if gap >= 0.1 else f"{100 * gap:.2g} %"
 
 
-def _unknown(judged: Comparison, what: str) -> tuple[str, str]:
+def _describe_unknown(judged: Comparison, what: str) -> tuple[str, str]:
     """Describe the difference and which simpler properties hold, if no known mistake fits."""
     comparison = judged.comparison
     if comparison.gap is None:
@@ -471,7 +475,7 @@ def stub_parts(
     try:
         module = student.build(name, sizes, double=double)
     except StudentError as error:
-        if not _of_a_part(error, name):
+        if not _is_about_part(error, name):
             raise
         student.use_stubs(probes, list(probes))
         module = student.build(name, sizes, double=double, apart=True)
@@ -486,7 +490,7 @@ def stub_parts(
     return module, not unused
 
 
-def _of_a_part(error: StudentError, name: str) -> bool:
+def _is_about_part(error: StudentError, name: str) -> bool:
     """Return whether building the class ``name`` may have failed because of another class."""
     if isinstance(error, NotDefined):
         return error.name != name

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs, parameter_usage, whole_model
-from autograder.assignment.measure.comparison import SPREAD, already_deducted, format_percent
+from autograder.assignment.measure.comparison import CHANGES_INITIAL_LOSS, already_deducted, format_percent
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Dims, Sizes
@@ -83,7 +83,7 @@ def load_sample_text(sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
 
 def explain_loss(initial: ModuleProxy, n: Dims, loss: float, deducted: set[str]) -> tuple[str, list[Mistake]]:
     """Explain a wrong initial loss by a mistake named in GPT's own check, or by the unembedding's initialisation."""
-    if known := already_deducted(deducted, SPREAD):
+    if known := already_deducted(deducted, CHANGES_INITIAL_LOSS):
         return "", known
     # After a LayerNorm a logit has variance d std^2, which adds d std^2 / 2 to the loss.
     tables = [w for w in initial.pull().values() if w.shape in ((n.V, n.d), (n.d, n.V))]

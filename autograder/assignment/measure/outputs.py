@@ -59,7 +59,7 @@ def require_logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
 
     Accepts the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
     """
-    found = _first(output)
+    found = _find_logits(output)
     B, T, V = shape
     if isinstance(found, np.ndarray) and T > 1 and found.shape == (B, 1, V):
         raise Failed(
@@ -69,7 +69,7 @@ def require_logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     return require_tensor(found, shape)
 
 
-def _first(output: Any) -> Any:
+def _find_logits(output: Any) -> Any:
     if isinstance(output, dict):
         output = output.get("logits")
     return output[0] if isinstance(output, (tuple, list)) and output else output
@@ -147,7 +147,7 @@ def _is_triangle(value: np.ndarray) -> bool:
     return any(np.array_equal(alike, triangle) for triangle in (np.tri(n), np.tri(n).T))
 
 
-def unusable(weights: Mapping[str, np.ndarray]) -> str:
+def find_unusable(weights: Mapping[str, np.ndarray]) -> str:
     """Return the name of a tensor that no computation can start from, as ``torch.empty`` may leave it; "" if none."""
     return next((name for name, value in weights.items() if not (np.abs(value) <= LARGEST_WEIGHT).all()), "")
 
@@ -158,7 +158,7 @@ def blaming_initial_weights(module: ModuleProxy, weights: Mapping[str, np.ndarra
     try:
         yield
     except Failed:
-        name = unusable(module.pull() if weights is None else weights)
+        name = find_unusable(module.pull() if weights is None else weights)
         if not name:
             raise
         raise Failed(
@@ -172,7 +172,7 @@ def output_under_weights(module: ModuleProxy, weights: Mapping[str, np.ndarray],
 
     Otherwise a class that returns its input would pass checks of invariance.
     """
-    if unusable(module.pull()):
+    if find_unusable(module.pull()):
         module.push({name: value / 2 for name, value in weights.items()})
     before = require_tensor(module(x), x.shape)
     module.push(weights)

@@ -47,10 +47,10 @@ def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> C
     idx = rng.integers(0, n.V, SHORT)
     try:
         model = student.shared("GPT", n.arguments())
-        weights = _weights(model, rng)
-        before, variance = _mean(model, idx, n)
+        weights = _draw_weights(model, rng)
+        before, variance = _mean_logits(model, idx, n)
         model.push(weights)
-        after, more = _mean(model, idx, n)
+        after, more = _mean_logits(model, idx, n)
         steady = not variance.any() and not more.any()
         moved, by_chance = ((after - before) ** 2).mean(-1), (variance + more).mean(-1)
         # If forward is random, the effect at one position can drown in the noise.
@@ -65,7 +65,7 @@ def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> C
             return Claims(said, said, steady=steady)
         twin = student.replica.build("GPT", n.arguments(), seed=1)
         twin.push(weights)
-        again = _logits(twin, idx, n) if steady else _mean(twin, idx, n)[0]
+        again = _logits(twin, idx, n) if steady else _mean_logits(twin, idx, n)[0]
         gap = float(np.abs(again - after).max())
         noise = SURE * math.sqrt(max(variance.max(), more.max()))
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
@@ -78,7 +78,7 @@ def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> C
     return Claims(unused=said if dead else "", steady=steady)
 
 
-def _mean(model: ModuleProxy, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarray]:
+def _mean_logits(model: ModuleProxy, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean logits and their variances: forward may be random, as with dropout that is always on."""
     first, again = (_logits(model, idx, n, seed) for seed in (0, 1))
     if np.array_equal(first, again):
@@ -94,7 +94,7 @@ def require_used_parameters(student: StudentCode, model: ModuleProxy, dims: Dims
     class's own check deducts that. Otherwise every tensor has to move the logits.
     """
     try:
-        if find_layouts(student, model, dims):
+        if has_formula_layout(student, model, dims):
             return
     except StudentError:
         pass  # without the classes, test the full model
@@ -109,23 +109,23 @@ def require_used_parameters(student: StudentCode, model: ModuleProxy, dims: Dims
         )
 
 
-def find_layouts(student: StudentCode, model: ModuleProxy, dims: Dims) -> bool:
+def has_formula_layout(student: StudentCode, model: ModuleProxy, dims: Dims) -> bool:
     """Return whether the shapes in each class, and in GPT around them, are exactly those of the formula."""
     d, sizes = dims.d, {"d": dims.d, "H": dims.H, "T_max": dims.T_max}
     attention = shapes(student.shared("MultiHeadAttention", sizes).parameters)
     mlp = shapes(student.shared("MLP", {"d": d}).parameters)
     block = shapes(student.shared("Block", sizes).parameters)
-    around = without(block, attention, mlp)
-    outside = without(shapes(model.parameters), *[block] * dims.L)
+    around = subtract_shapes(block, attention, mlp)
+    outside = subtract_shapes(shapes(model.parameters), *[block] * dims.L)
     if around is None or outside is None:
         return False
     norms = (layout for layout, _ in layouts.norm_layouts(layouts.number_entries(around), d, ["ln1", "ln2"]))
     rest = (layout for layout, _ in layouts.model_layouts(outside, dims.V, dims.T_max, d))
     return (
-        fill(attention, layouts.attention_layouts(attention, d, dims.H))
-        and fill(mlp, (layout for layout in layouts.mlp_layouts(mlp, d) if layout["up"].shape == (d, 4 * d)))
-        and fill(around, norms)
-        and fill(outside, rest)
+        is_filled(attention, layout.attention_layouts(attention, d, dims.H))
+        and is_filled(mlp, (reading for reading in layout.mlp_layouts(mlp, d) if reading["up"].shape == (d, 4 * d)))
+        and is_filled(around, norms)
+        and is_filled(outside, rest)
     )
 
 
@@ -134,7 +134,7 @@ def shapes(parameters: Sequence[Parameter]) -> list[tuple[str, tuple[int, ...]]]
     return [(p.name, p.shape) for p in parameters]
 
 
-def without(
+def subtract_shapes(
     whole: list[tuple[str, tuple[int, ...]]], *parts: list[tuple[str, tuple[int, ...]]]
 ) -> list[tuple[str, tuple[int, ...]]] | None:
     """Remove one tensor from ``whole`` for each shape in ``parts``; None if one is missing."""
@@ -148,17 +148,17 @@ def without(
     return None if taken.total() else rest
 
 
-def fill(tensors: list[tuple[str, tuple[int, ...]]], candidates: Iterable[layouts.Layout]) -> bool:
+def is_filled(tensors: list[tuple[str, tuple[int, ...]]], readings: Iterable[layout.Layout]) -> bool:
     """Return whether one of the first layouts uses every entry of ``tensors`` in the formula."""
     total = sum(math.prod(shape) for _, shape in tensors)
     try:
-        return any(_places(layout) == total for layout in itertools.islice(candidates, TRIED))
+        return any(_count_used_entries(reading) == total for reading in itertools.islice(readings, TRIED))
     except ValueError:
         return False  # incompatible shapes
 
 
-def _places(layout: layouts.Layout) -> int:
-    places = np.concatenate([place.reshape(-1) for place in layout.values()])
+def _count_used_entries(reading: layout.Layout) -> int:
+    places = np.concatenate([place.reshape(-1) for place in reading.values()])
     return int(np.count_nonzero(np.bincount(places[places >= 0])))
 
 
@@ -169,15 +169,15 @@ def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, 
     """
     few = rng.integers(0, dims.V, SHORT)  # no other shape, which a wrong model may refuse
     every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
-    weights = _weights(model, rng)
+    weights = _draw_weights(model, rng)
     model.push(weights)
-    found, moving, seen = [], 0, _with(model, {}, few, dims)
+    found, moving, seen = [], 0, _logits_with(model, {}, few, dims)
     for p in sorted(model.parameters, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
         changed = weights[p.name].copy()
         changed[rng.integers(len(changed)) if p.shape else ()] *= -1
-        before, seen = seen, _with(model, {p.name: changed}, few, dims)
+        before, seen = seen, _logits_with(model, {p.name: changed}, few, dims)
         if _differ(before, seen) or _differ(
-            *(_with(model, {p.name: value}, every, dims) for value in (weights[p.name], changed))
+            *(_logits_with(model, {p.name: value}, every, dims) for value in (weights[p.name], changed))
         ):
             moving += p.size
         else:
@@ -187,7 +187,9 @@ def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, 
     return found
 
 
-def _with(model: ModuleProxy, values: Mapping[str, np.ndarray], idx: np.ndarray, dims: Dims) -> np.ndarray | None:
+def _logits_with(
+    model: ModuleProxy, values: Mapping[str, np.ndarray], idx: np.ndarray, dims: Dims
+) -> np.ndarray | None:
     """Set ``values`` and return the logits; None if forward fails."""
     try:
         if values:
@@ -201,7 +203,7 @@ def _differ(before: np.ndarray | None, after: np.ndarray | None) -> bool:
     return before is not None and after is not None and not np.array_equal(before, after)
 
 
-def _weights(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def _draw_weights(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Return values for all parameters, including those that are not trained."""
     outputs.require_affordable(model)
     return {p.name: np.ones(p.shape, np.float32) for p in model.parameters} | outputs.random_weights(model, rng)

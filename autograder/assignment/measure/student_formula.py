@@ -21,7 +21,7 @@ def formula_arguments(dims: Dims) -> dict[str, int]:
     return {"V": dims.V, "T_max": dims.T_max, "d": dims.d, "L": dims.L}
 
 
-def with_total(dims: Dims) -> dict[str, float]:
+def expected_counts(dims: Dims) -> dict[str, float]:
     """Return the correct values of the student's formula."""
     return {**parameter_count.parts(**formula_arguments(dims)), "total": parameter_count.total(dims)}
 
@@ -31,7 +31,7 @@ def call_formula(student: StudentCode, name: str, sizes: dict[str, int]) -> Any:
     return student.function(name, *sizes.values(), models=False)
 
 
-def counts(student: StudentCode, sizes: dict[str, int]) -> dict[str, float]:
+def student_counts(student: StudentCode, sizes: dict[str, int]) -> dict[str, float]:
     """Return the numbers that the student's parameter_count gives for ``sizes``."""
     try:
         got = call_formula(student, "parameter_count", sizes)
@@ -43,7 +43,7 @@ def counts(student: StudentCode, sizes: dict[str, int]) -> dict[str, float]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def compare(
+def compare_entries(
     name: str, sizes: dict[str, int], got: Any, expected: dict[str, float], tolerance: float
 ) -> tuple[str, str] | None:
     """Return the first key at which ``got`` differs from ``expected``, and the difference in words.
@@ -54,14 +54,14 @@ def compare(
     if got is None:
         raise Failed(f"{call} returned None.", causes=[mistakes.named("formula_printed")])
     if not isinstance(got, dict):
-        raise Failed(f"{call} returned {_kind(got)}, not a dict.")
+        raise Failed(f"{call} returned {_describe_value(got)}, not a dict.")
     missing = [key for key in expected if key not in got]
     if missing:
         raise Failed(f"{call} has no entry {', '.join(map(repr, missing))}.", f"It should have {', '.join(expected)}.")
     for key, right in expected.items():
         value = as_number(got[key])
         if value is None:
-            raise Failed(f"{call}[{key!r}] is {_kind(got[key])}, not a finite number.")
+            raise Failed(f"{call}[{key!r}] is {_describe_value(got[key])}, not a finite number.")
         if not abs(value - right) <= tolerance:
             shown = f"{value:,.4g} instead of {right:,.4g}" if tolerance else f"{value:,.0f} instead of {right:,.0f}"
             return key, f"{call}[{key!r}] is {shown}."
@@ -83,13 +83,13 @@ def explain_in_letters(
     student: StudentCode, tried: Sequence[Dims], key: str, seen: str
 ) -> tuple[str, str, list[Mistake]]:
     """Return the message for one wrong entry with its error as a term, a hint, and the mistakes that explain it."""
-    values = [found[key] for dims in tried if key in (found := counts(student, formula_arguments(dims)))]
+    values = [found[key] for dims in tried if key in (found := student_counts(student, formula_arguments(dims)))]
     if len(values) < len(tried) or not all(value == round(value) for value in values):
         return seen, "", []
     if len(set(values)) == 1:
         return seen, "", [mistakes.named("formula_constant")]
     term = parameter_count.as_formula(
-        [(n, round(value) - round(with_total(n)[key])) for n, value in zip(tried, values, strict=True)]
+        [(n, round(value) - round(expected_counts(n)[key])) for n, value in zip(tried, values, strict=True)]
     )
     if not term:
         return seen, "Which term of that part differs from your own class?", []
@@ -98,7 +98,7 @@ def explain_in_letters(
     return seen, "" if causes else "Is that term a bias, a LayerNorm or a matrix?", causes
 
 
-def find_slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
+def explain_shares(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
     """Return the mistake that gives exactly these percentages, if one does."""
     blocks = sum(parts[name] for name in ("attention", "mlp", "block_norms"))
     slips = {"shares_as_fractions": (1 / sum(parts.values()), 0.00051), "shares_of_blocks": (100 / blocks, 0.051)}
@@ -110,16 +110,16 @@ def find_slip(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
     ]
 
 
-def from_own_count(student: StudentCode, sizes: dict[str, int]) -> dict[str, float] | None:
+def shares_of_student_counts(student: StudentCode, sizes: dict[str, int]) -> dict[str, float] | None:
     """Return the percentages that follow from the student's own parameter_count; None if it gives no numbers."""
-    counted = counts(student, sizes)
+    counted = student_counts(student, sizes)
     values = {name: counted[name] for name in parameter_count.PARTS if counted.get(name, 0) > 0}
     if len(values) < len(parameter_count.PARTS):
         return None
     return {name: 100 * value / sum(values.values()) for name, value in values.items()}
 
 
-def _kind(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     return (
         "None"
         if value is None

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autograder.assignment import mistakes
-from autograder.assignment.measure import comparison, outputs, parameter_usage
+from autograder.assignment.measure import outputs, parameter_usage
+from autograder.assignment.measure.comparison import ROUNDED, Comparison, format_percent
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.client import ClassLayout, ComposedModel, ModelLayout, Oracle
 from autograder.assignment.sizes import Dims
@@ -98,9 +99,9 @@ class WholeModel:
         """Return the layout of ``model`` at its sizes, if known."""
         if self.layout is None or self.layout.sizes == n.arguments():
             return self.layout
-        found = blocks_of(self.student, self.layout.parts, model, n)
+        found = assign_blocks(self.student, self.layout.parts, model, n)
         order = {(*range(len(self.order)),): range(n.L), (*reversed(range(len(self.order))),): range(n.L)[::-1]}
-        if found is None or self.order not in order or not _has(self.layout.parts["model"], found.own):
+        if found is None or self.order not in order or not _has_names(self.layout.parts["model"], found.own):
             return None
         return replace(found, blocks=tuple(found.blocks[i] for i in order[self.order]))
 
@@ -108,16 +109,16 @@ class WholeModel:
 def compare_whole_model(
     student: StudentCode,
     oracle: Oracle,
-    judged: Mapping[str, comparison.Comparison],
+    judged: Mapping[str, Comparison],
     course: Dims,
     small: Dims,
     rng: np.random.Generator,
 ) -> WholeModel:
     """Compare GPT with the composition of its classes at the course configuration; if it differs, find out why."""
-    whole = compare(student, oracle, judged, course, rng)
+    whole = compare_at(student, oracle, judged, course, rng)
     if not whole.difference:
         return whole
-    if (again := compare(student, oracle, judged, small, rng)).difference:
+    if (again := compare_at(student, oracle, judged, small, rng)).difference:
         return again
     try:
         model = student.shared("GPT", course.arguments())
@@ -131,10 +132,10 @@ def compare_whole_model(
     return replace(whole, unused=said, without_blocks=unused > NEARLY * blocks)
 
 
-def compare(
+def compare_at(
     student: StudentCode,
     oracle: Oracle,
-    judged: Mapping[str, comparison.Comparison],
+    judged: Mapping[str, Comparison],
     n: Dims,
     rng: np.random.Generator,
 ) -> WholeModel:
@@ -142,7 +143,7 @@ def compare(
     unknown = WholeModel(student, oracle)
     if not {"attention", "mlp", "block", "model"} <= judged.keys() or not all(map(_is_known, judged.values())):
         return unknown
-    parts = {component: _part(judged[component]) for component in ("attention", "mlp", "block")}
+    parts = {component: _class_layout(judged[component]) for component in ("attention", "mlp", "block")}
     expected = _deducted(judged["model"].names)
     # B and one T are drawn, so that a model cannot know the sizes of the comparison; one case is short, for a quick
     # search for mistakes, and one of full length.
@@ -151,14 +152,14 @@ def compare(
     tokens = [rng.integers(0, n.V, shape) for shape in (*shapes, (2, n.T_max))]
     try:
         model = student.shared("GPT", n.arguments())
-        layout = blocks_of(student, parts, model, n)
+        layout = assign_blocks(student, parts, model, n)
         if layout is None:
             return unknown
         # The class's own check kept the initial values of learnt scales, which compute the formula only there, and
         # of tensors without effect.
         kept = judged["model"].left_out
         layout = replace(layout, own=tuple(name for name in layout.own if name not in kept))
-        weights = {name: value for name, value in initial_spread(model, rng).items() if name not in kept}
+        weights = {name: value for name, value in draw_initial_like_weights(model, rng).items() if name not in kept}
         model.push(weights)
         cases = [(idx, outputs.require_logits(model(idx), (*idx.shape, n.V)).astype(np.float32)) for idx in tokens]
     except (Failed, StudentError):
@@ -172,10 +173,10 @@ def compare(
         composed = oracle.compose(replace(layout, parts=parts | {"model": part}), weights)
         return composed, composed.block_order(cases, CLOSE) if composed else ()
 
-    part = _part(judged["model"])
-    composed, order = fitting(part) if _has(part, layout.own) else (None, ())
+    part = _class_layout(judged["model"])
+    composed, order = fitting(part) if _has_names(part, layout.own) else (None, ())
     if composed and order:
-        return _known(student, oracle, composed.layout, order)
+        return _known_model(student, oracle, composed.layout, order)
     if composed and composed.block_order(cases, ROUGH) and _same_in_float64(student, oracle, composed, weights, n):
         return unknown  # it casts to a lower precision
     blocks = composed or oracle.compose(layout, weights)
@@ -189,11 +190,11 @@ def compare(
         tensors = tuple((name, value.shape) for name, value in own.items())
         again, order = fitting(ClassLayout(tensors, n.arguments(), match.layout_index, match.steps))
         if again and order:
-            return _known(student, oracle, again.layout, order)
+            return _known_model(student, oracle, again.layout, order)
     names = {name for match in found.matches for name in _deducted(match.mistakes)} - expected
     if not names and any(_deducted(part.names) for part in judged.values()):
         return unknown  # some mistakes multiply rounding, so that nothing follows from a difference
-    gap = f" by up to {comparison.format_percent(found.gap)} of the largest" if found.gap is not None else ""
+    gap = f" by up to {format_percent(found.gap)} of the largest" if found.gap is not None else ""
     return WholeModel(
         student,
         oracle,
@@ -215,21 +216,21 @@ def _same_in_float64(
     except (Failed, StudentError):
         return False
     precise = oracle.compose(composed.layout, wide)
-    return precise is not None and bool(precise.block_order([(idx, logits)], comparison.ROUNDED))
+    return precise is not None and bool(precise.block_order([(idx, logits)], ROUNDED))
 
 
-def _known(student: StudentCode, oracle: Oracle, layout: ModelLayout, order: tuple[int, ...]) -> WholeModel:
+def _known_model(student: StudentCode, oracle: Oracle, layout: ModelLayout, order: tuple[int, ...]) -> WholeModel:
     return WholeModel(student, oracle, replace(layout, blocks=tuple(layout.blocks[i] for i in order)), order)
 
 
-def initial_spread(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
+def draw_initial_like_weights(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Draw all parameters but masks: matrices about as large as initial ones, gains and biases around 1."""
     few = [p for p in model.parameters if not p.is_matrix]
     vectors = {p.name: np.asarray(np.float32(0.5) + rng.random(p.shape, np.float32)) for p in few}
     return vectors | outputs.random_matrices(model, rng, 1.0, frozen=True)
 
 
-def blocks_of(
+def assign_blocks(
     student: StudentCode, parts: Mapping[str, ClassLayout], model: ModuleProxy, n: Dims
 ) -> ModelLayout | None:
     """Assign the tensors of ``model`` to the parts of each block by name and shape; None if that fails."""
@@ -246,7 +247,7 @@ def blocks_of(
     local: dict[str, tuple[str, ...]] = {}  # names of each part's tensors in its class
     inner: dict[str, tuple[str, ...]] = {}  # names in a block
     for component in ("attention", "mlp"):
-        listed = _listed(classes[component].parameters, parts[component])
+        listed = _compared_tensors(classes[component].parameters, parts[component])
         found = prefixes(block, listed) or prefixes(block, _without_common_prefix(listed))
         if len(found) != 1:
             return None
@@ -255,7 +256,7 @@ def blocks_of(
     masks = {p.name for p in block if p.mask}
     inner["block"] = tuple(p.name for p in block if p.name not in taken | masks)
     local["block"] = inner["block"]
-    if not _has(parts["block"], inner["block"]):
+    if not _has_names(parts["block"], inner["block"]):
         return None
     in_model = prefixes(model.parameters, block)
     if len(in_model) != n.L:
@@ -294,13 +295,13 @@ def _without_common_prefix(part: Sequence[Parameter]) -> list[Parameter]:
     return shorter if len(outer) == 1 and all(p.name for p in shorter) else []
 
 
-def _listed(parameters: Sequence[Parameter], part: ClassLayout) -> list[Parameter]:
+def _compared_tensors(parameters: Sequence[Parameter], part: ClassLayout) -> list[Parameter]:
     """Return the tensors that the class's own check compared: all but masks."""
     masks = {name for name, _ in part.shapes}
     return [p for p in parameters if not p.mask or p.name in masks]
 
 
-def _has(part: ClassLayout, names: Sequence[str]) -> bool:
+def _has_names(part: ClassLayout, names: Sequence[str]) -> bool:
     """Return whether ``names`` are those that the class's own check compared, up to numbers in them."""
     return [re.sub("[0-9]+", "*", name) for name, _ in part.shapes] == [re.sub("[0-9]+", "*", name) for name in names]
 
@@ -310,7 +311,7 @@ def _deducted(names: Collection[str]) -> set[str]:
     return {name for name in names if not mistakes.named(name).accepted}
 
 
-def _is_known(judged: comparison.Comparison) -> bool:
+def _is_known(judged: Comparison) -> bool:
     """Return whether one explanation fits the class, with the requested number of heads and blocks."""
     count = {"attention": judged.sizes.get("H"), "model": judged.sizes.get("L")}.get(judged.component, 0)
     matches = judged.comparison.matches
@@ -318,7 +319,7 @@ def _is_known(judged: comparison.Comparison) -> bool:
     return alike and matches[0].count == count and not judged.noise
 
 
-def _part(judged: comparison.Comparison) -> ClassLayout:
+def _class_layout(judged: Comparison) -> ClassLayout:
     match = judged.match
     assert match is not None
     shapes = tuple((p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights)
