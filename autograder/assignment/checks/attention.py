@@ -58,6 +58,7 @@ def attention_comparison(
 
 
 def test_shape(student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator) -> None:
+    """The output has the shape of the input, for any B and T up to T_max."""
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     if outputs.find_unusable(module.pull()):  # the initial loss judges these
         module.push(random_weights_for(module, rng))
@@ -78,6 +79,7 @@ def test_formula(
     layouts: dict[str, Comparison],
     notes: Notes,
 ) -> None:
+    """With weights set by the grader, the output is that of the formula."""
     deducted.update(attention_comparison.names)
     layouts["attention"] = attention_comparison
     deducted.update({"dropout_in_eval"} if attention_comparison.noise else ())
@@ -96,6 +98,7 @@ def test_heads(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    """The number of heads is H, and each head has its own weights."""
     if attention_comparison.match is None:
         raise Failed(
             f"The {H} heads can't be told apart while the output matches no known attention; fix the formula check "
@@ -131,6 +134,7 @@ def test_rows_sum_to_one(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    """The attention weights of each position sum to 1."""
     steps = (
         {row.step for row in map(mistakes.named, attention_comparison.match.mistakes)}
         if attention_comparison.match
@@ -170,6 +174,7 @@ def test_causal(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    """Each position attends to itself and all earlier positions, and to no later one."""
     T = shapes[1][1]
     weights = {name: value.astype(np.float32) for name, value in attention_comparison.weights.items()}
     module, replica = build_twice(student)
@@ -190,11 +195,11 @@ def test_causal(
                 raise
             continue
         break
-    moved = np.abs(after - before).max(-1)
+    change = np.abs(after - before).max(-1)
     scale = max(1.0, float(np.abs(before).max()))
     causes = already_deducted(deducted, LEAKS_FUTURE)
     for start in range(1, T):
-        early, late = moved[start - 1, :start], moved[start - 1, start:]
+        early, late = change[start - 1, :start], change[start - 1, start:]
         if not early.max() <= SMALL * scale:
             raise Failed(
                 f"Changing x from position {start} on moved the output at position {int(early.argmax())} by "
@@ -216,9 +221,9 @@ def test_causal(
                 "Does each position attend to itself?",
             )
     blind = already_deducted(deducted, LOSES_PAST)
-    if not moved[-1].min() > SMALL * scale:
+    if not change[-1].min() > SMALL * scale:
         raise Failed(
-            f"Changing x at position 0 left the output at position {int(moved[-1].argmin())} unchanged.",
+            f"Changing x at position 0 left the output at position {int(change[-1].argmin())} unchanged.",
             "" if blind else "Each position must attend to all positions up to its own.",
             blind,
         )
@@ -293,7 +298,7 @@ def explain_sizes(error: Raised, module: ModuleProxy, B: int, T: int, rng: np.ra
 
 
 def require_output(out: Any, x: np.ndarray) -> np.ndarray:
-    """Validate the output for ``x`` with ``outputs.tensor``; the positions of NaNs name a mistake of the mask."""
+    """Return the output for ``x`` if it is valid; raise Failed otherwise, with the mask mistake that its NaNs show."""
     if isinstance(out, np.ndarray) and out.shape == x.shape and out.dtype.kind == "f" and not np.isfinite(out).all():
         T = x.shape[1]
         bad = tuple(int(t) for t in np.flatnonzero(~np.isfinite(out).all((0, 2))))

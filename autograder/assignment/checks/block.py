@@ -42,28 +42,29 @@ def test_composition(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    probes = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
-    probed = build_with_stubs(student, "Block", SIZES, probes, TRIAL)
-    if not probed.used:
+    """With stubs as sublayers, the block is x + attention(norm(x)), then x + MLP(norm(x))."""
+    stubs = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
+    stubbed = build_with_stubs(student, "Block", SIZES, stubs, TRIAL)
+    if not stubbed.used:
         student.release()  # the stubs
         try:
             _require_formula(student, oracle, *shapes[0], rng)
         except Failed:
-            probed = build_with_stubs(student, "Block", SIZES, probes, TRIAL)
-            judged = _compare_around_stubs(
-                oracle, probes, probed, shapes, rng
+            stubbed = build_with_stubs(student, "Block", SIZES, stubs, TRIAL)
+            comparison = _compare_around_stubs(
+                oracle, stubs, stubbed, shapes, rng
             )  # a sublayer may exist without being called
-            if judged.match is None:
+            if comparison.match is None:
                 raise
         else:
             notes.remark("This block has no separate attention and MLP modules; its output is correct.")
             return
     else:
-        judged = _compare_around_stubs(oracle, probes, probed, shapes, rng)
-    deducted.update(judged.names)
-    if probed.used:
-        layouts["block"] = judged
-    raise_verdict(judged, "the block", notes)
+        comparison = _compare_around_stubs(oracle, stubs, stubbed, shapes, rng)
+    deducted.update(comparison.names)
+    if stubbed.used:
+        layouts["block"] = comparison
+    raise_verdict(comparison, "the block", notes)
 
 
 def test_residual_path(
@@ -75,14 +76,15 @@ def test_residual_path(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    """The block is the identity when both sublayers return zero."""
     B, T = shapes[0]
     x = rng.standard_normal((B, T, D)).astype(np.float32)
-    at_work = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
-    module, _ = stub_parts(student, "Block", SIZES, at_work, TRIAL)
+    active = {name: rng.standard_normal((D, D)) / np.sqrt(D) for name in ("MultiHeadAttention", "MLP")}
+    module, _ = stub_parts(student, "Block", SIZES, active, TRIAL)
     module.push(random_weights_for(module, rng))  # gains may start at zero
     if not np.abs(outputs.require_tensor(module(x), x.shape) - x).max() > 1e-3:
         raise Failed("The block returns x unchanged even if its attention and MLP return nonzero outputs.")
-    quiet = {name: QUIET * rng.standard_normal((D, D)) / np.sqrt(D) for name in at_work}
+    quiet = {name: QUIET * rng.standard_normal((D, D)) / np.sqrt(D) for name in active}
     module, used = stub_parts(student, "Block", SIZES, quiet, TRIAL)
     # All other weights are small too, so sublayers that are not separate modules are nearly zero as well.
     weights = random_weights_for(module, rng)
@@ -98,10 +100,10 @@ def test_residual_path(
             causes,
         )
     if used and "block" in layouts:
-        probed = build_with_stubs(student, "Block", SIZES, quiet, TRIAL)
+        stubbed = build_with_stubs(student, "Block", SIZES, quiet, TRIAL)
         # Mistakes in the residual path show however small the sublayers' outputs are.
-        now, otherwise = _compare_around_stubs(oracle, quiet, probed, shapes, rng), layouts["block"]
-        if otherwise.match and (not now.match or (now.names ^ otherwise.names) & CHANGES_RESIDUAL):
+        now, reference = _compare_around_stubs(oracle, quiet, stubbed, shapes, rng), layouts["block"]
+        if reference.match and (not now.match or (now.names ^ reference.names) & CHANGES_RESIDUAL):
             raise Failed(
                 f"With sublayer outputs scaled by {QUIET:g}, the block computes something else.",
                 "" if causes else "Does forward depend on the size of the sublayers' outputs?",
@@ -112,8 +114,8 @@ def test_residual_path(
 
 def _compare_around_stubs(
     oracle: Oracle,
-    probes: dict[str, np.ndarray],
-    probed: StubbedClass,
+    stubs: dict[str, np.ndarray],
+    stubbed: StubbedClass,
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
 ) -> Comparison:
@@ -121,12 +123,12 @@ def _compare_around_stubs(
     return compare_with_oracle(
         oracle,
         "block",
-        probed.build,
+        stubbed.build,
         [rng.standard_normal((*shape, D)) for shape in shapes],
         lambda out, x: outputs.require_tensor(out, x.shape),
         {"d": D},
         rng,
-        {"attention": probes["MultiHeadAttention"], "mlp": probes["MLP"]},
+        {"attention": stubs["MultiHeadAttention"], "mlp": stubs["MLP"]},
     )
 
 
@@ -176,8 +178,8 @@ def _require_formula(student: StudentCode, oracle: Oracle, B: int, T: int, rng: 
     gap = np.abs(with_only(set(matrices), x) - (with_only(wide, between) - 1)).max()
     if not gap <= ROUNDED * max(1.0, float(np.abs(between).max())):
         # Each zeroed sublayer still adds its bias of ones.
-        beside = with_only(set(matrices) - wide, x) + with_only(wide, x) - x - 2 - with_only(set(matrices), x)
-        causes = [mistakes.named("block_parallel")] if np.abs(beside).max() <= 10 * ROUNDED else []
+        parallel_gap = with_only(set(matrices) - wide, x) + with_only(wide, x) - x - 2 - with_only(set(matrices), x)
+        causes = [mistakes.named("block_parallel")] if np.abs(parallel_gap).max() <= 10 * ROUNDED else []
         raise Failed(
             f"The block's output differs by {gap:.2g} from its attention followed by its MLP.",
             "" if causes else "Does the MLP take the stream after the attention has been added?",

@@ -37,6 +37,7 @@ CLOSE_TO_1 = 0.05  # a standard deviation of 65 x 128 entries
 def test_weight_tying(
     student: StudentCode, sizes: Sizes, deducted: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
+    """With tie_weights=True, one table embeds tokens and gives the logits, and the initial loss stays near ln V."""
     n = sizes.course
     table = n.V * n.d
     if not student.accepts("GPT", "tie_weights"):
@@ -64,8 +65,8 @@ def test_weight_tying(
     loss = float(uniform_cross_entropy(logits).mean())
     chance = math.log(n.V)
     if not chance - BELOW <= loss <= chance + ABOVE:
-        starts = [float(value.std()) for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
-        wide = [mistakes.named("tied_init_std")] if any(abs(std - 1) < CLOSE_TO_1 for std in starts) else []
+        deviations = [float(value.std()) for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
+        wide = [mistakes.named("tied_init_std")] if any(abs(std - 1) < CLOSE_TO_1 for std in deviations) else []
         raise Failed(
             f"With tied weights the initial loss is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}.",
             "" if wide else "Which initialisation suits both uses of the matrix?",
@@ -78,6 +79,7 @@ def test_weight_tying(
 def test_batched_heads(
     student: StudentCode, sizes: Sizes, oracle: Oracle, rng: np.random.Generator, notes: Notes
 ) -> None:
+    """With the same weights, the batched attention equals the loop over heads."""
     n, (B, T) = sizes.small, (2, 7)
     batched = student.build("BatchedMultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max})
     shapes = {p.name: p.shape for p in batched.parameters}
@@ -119,6 +121,7 @@ def test_qk_ov(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    """The QK and OV products reproduce the attention's output, each with rank at most d/H."""
     n, (B, T) = sizes.small, (2, 7)
     module = student.build("MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max})
     weights = outputs.random_weights(module, rng)
@@ -165,7 +168,7 @@ def _require_shared_table(student: StudentCode, n: Dims, deducted: set[str], rng
     logit; the row of a token in the input moves other logits too. The two sides run in different processes.
     """
     arguments = {**n.arguments(), "tie_weights": True}
-    model, twin = student.build("GPT", arguments), student.replica.build("GPT", arguments)
+    model, replica = student.build("GPT", arguments), student.replica.build("GPT", arguments)
     weights = outputs.random_weights(model, rng)
     absent = int(rng.integers(n.V))
     idx, targets = (tokens + (tokens >= absent) for tokens in rng.integers(0, n.V - 1, (2, ROWS, n.T_max)))
@@ -179,8 +182,8 @@ def _require_shared_table(student: StudentCode, n: Dims, deducted: set[str], rng
         """
         turned = weights[name].copy()
         turned[row] *= -1
-        twin.push(weights | {name: turned})
-        change = outputs.require_logits(twin(idx), before.shape) - before
+        replica.push(weights | {name: turned})
+        change = outputs.require_logits(replica(idx), before.shape) - before
         gap = np.abs(change - np.median(change, -1, keepdims=True)) / max(1.0, float(np.abs(before).max()))
         return gap[..., token], np.delete(gap, token, -1)
 
@@ -259,13 +262,13 @@ def _products_of_weights(
 
     Empty if the layout is unknown. Mistakes of the module itself are judged elsewhere.
     """
-    judged = attention.compare_attention(student, oracle, n.H, shapes, rng, n.d, expected=deducted)
-    if judged.match is None or judged.match.count != n.H:
+    comparison = attention.compare_attention(student, oracle, n.H, shapes, rng, n.d, expected=deducted)
+    if comparison.match is None or comparison.match.count != n.H:
         return []
-    tensors = [(p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights]
-    layout = next(
+    tensors = [(p.name, p.shape) for p in comparison.module.parameters if p.name in comparison.weights]
+    reading = next(
         itertools.islice(
-            layouts.candidate_layouts("attention", tensors, {"d": n.d, "H": n.H}), judged.match.layout_index, None
+            layout.candidate_layouts("attention", tensors, {"d": n.d, "H": n.H}), comparison.match.reading, None
         )
     )
     if not set(layouts.ROLES) <= layout.keys() or not all(name in weights for name, _ in tensors):

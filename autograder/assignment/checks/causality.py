@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_o
 
 TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
 ORACLE_TOLERANCE = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order
-ALIKE = 1e-3  # by how much positions differ that should be alike: code could recognise equal ones
+ALIKE = 1e-3  # difference between nearly equal positions: code could recognise equal ones
 CONSTANT = 3e-2  # of the largest logit: what that comes to through all blocks
 KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays, with changed rows before and after it
 GENTLE = 0.2
@@ -81,19 +81,19 @@ def starts(sizes: Sizes) -> tuple[int, ...]:
 
 
 @pytest.fixture(scope="module")
-def pushed(model: ModuleProxy, weights: dict[str, np.ndarray]) -> ModuleProxy:
+def weighted_model(model: ModuleProxy, weights: dict[str, np.ndarray]) -> ModuleProxy:
     """Push ``weights`` into the model, which has not seen ``tokens``: one side of the comparisons."""
     model.push(weights)
     return model
 
 
 @pytest.fixture(scope="module")
-def measured(
+def student_sides(
     student: StudentCode,
     sizes: Sizes,
     whole: WholeModel,
     weights: dict[str, np.ndarray],
-    pushed: ModuleProxy,
+    weighted_model: ModuleProxy,
     tokens: np.ndarray,
     starts: tuple[int, ...],
     module_rng: np.random.Generator,
@@ -103,19 +103,19 @@ def measured(
     The other side comes from the oracle if they agree up to rounding, else from a replica that sees only ``tokens``.
     """
     n = sizes.course
-    if not whole.mistakes and (known := whole.forward(pushed, n, pushed.pull() | weights, module_rng)):
-        sides = compare_sides(known, forward_of(pushed, n), tokens, starts, n.V, ORACLE_TOLERANCE)
+    if not whole.mistakes and (known := whole.forward(weighted_model, n, weighted_model.pull() | weights, module_rng)):
+        sides = compare_sides(known, forward_of(weighted_model, n), tokens, starts, n.V, ORACLE_TOLERANCE)
         if not sides.rows_mix and not any(sides.moved(row)[:start].any() for row, start in enumerate(starts[:4])):
             return sides
-    witness = student.replica.shared("GPT", n.arguments())
-    witness.push(weights)
+    replica = student.replica.shared("GPT", n.arguments())
+    replica.push(weights)
     # A model whose first call differs from later ones gives different logits on the two sides.
-    pushed(change_tokens(tokens[CHANGED], starts, n.V)[:1])
-    return compare_sides(forward_of(witness, n), forward_of(pushed, n), tokens, starts, n.V)
+    weighted_model(change_tokens(tokens[CHANGED], starts, n.V)[:1])
+    return compare_sides(forward_of(replica, n), forward_of(weighted_model, n), tokens, starts, n.V)
 
 
 @pytest.fixture(scope="module")
-def composed(
+def oracle_sides(
     whole: WholeModel,
     model: ModuleProxy,
     sizes: Sizes,
@@ -133,21 +133,22 @@ def composed(
 
 
 def test_full_model(
-    measured: Sides,
-    composed: Sides | None,
-    pushed: ModuleProxy,
+    student_sides: Sides,
+    oracle_sides: Sides | None,
+    weighted_model: ModuleProxy,
     sizes: Sizes,
     tokens: np.ndarray,
     deducted: set[str],
     notes: Notes,
 ) -> None:
+    """No logit depends on a later token."""
     try:
-        matrix = measure_influence(pushed, tokens[0, : sizes.course.T_max // 4], sizes.course.V)
+        matrix = measure_influence(weighted_model, tokens[0, : sizes.course.T_max // 4], sizes.course.V)
     except (Failed, StudentError):
         matrix = np.zeros((1, 1))  # only a picture
-    starts = measured.starts[:4]
+    starts = student_sides.starts[:4]
     notes.record(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=starts)
-    for sides in filter(None, (measured, composed)):
+    for sides in filter(None, (student_sides, oracle_sides)):
         leaks = [(float(sides.moved(row)[:start].max()), row, start) for row, start in enumerate(starts)]
         worst, row, start = max(leaks)
         if not worst <= TOLERANCE:
@@ -164,7 +165,7 @@ def test_full_model(
 
 def test_full_context(
     student: StudentCode,
-    measured: Sides,
+    student_sides: Sides,
     whole: WholeModel,
     sizes: Sizes,
     weights: dict[str, np.ndarray],
@@ -172,7 +173,8 @@ def test_full_context(
     deducted: set[str],
     notes: Notes,
 ) -> None:
-    sides = measured
+    """Every logit depends on its own token and on the first one, through at least one block."""
+    sides = student_sides
     if any(~(sides.moved(row)[start:] > MOVED).all() for row, start in enumerate(sides.starts)):
         small = {name: value * np.float32(GENTLE) if value.ndim > 1 else value for name, value in weights.items()}
         sides = measure_with_small_weights(student, sizes.course, small, tokens[CHANGED], sides.starts)
@@ -204,8 +206,9 @@ def test_full_context(
     notes.remark(f"The first token affects the logits at all {sizes.course.T_max} positions.")
 
 
-def test_batch_independence(measured: Sides, composed: Sides | None, deducted: set[str]) -> None:
-    for sides in filter(None, (measured, composed)):
+def test_batch_independence(student_sides: Sides, oracle_sides: Sides | None, deducted: set[str]) -> None:
+    """No logit depends on another row of the batch."""
+    for sides in filter(None, (student_sides, oracle_sides)):
         if sides.rows_mix:
             causes = already_deducted(deducted, ROWS_MIX)
             raise Failed(
@@ -219,15 +222,16 @@ def test_batch_independence(measured: Sides, composed: Sides | None, deducted: s
 def test_rows_sum_to_one(
     student: StudentCode, sizes: Sizes, deducted: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
+    """A constant input gives the same logits at all positions."""
     n = replace(sizes.small, T_max=14)  # no other matrix has a size near T_max
     row = np.full((1, n.T_max), rng.integers(n.V))
     # A norm over positions would blow up what they differ by; it is deducted in its own check.
-    alike = 0.0 if deducted & {"norm_over_time", "norm_over_both"} else ALIKE
+    epsilon = 0.0 if deducted & {"norm_over_time", "norm_over_both"} else ALIKE
     try:
         # In float64, since a norm along a constant axis amplifies rounding.
-        repeated, alone = logits_of_constant_input(student, n, row, rng, alike, double=True)
+        repeated, alone = logits_of_constant_input(student, n, row, rng, epsilon, double=True)
     except Raised:
-        repeated, alone = logits_of_constant_input(student, n, row, rng, alike, double=False)
+        repeated, alone = logits_of_constant_input(student, n, row, rng, epsilon, double=False)
     gap = np.abs(repeated - alone).max(-1) / logit_scale(alone)
     if not gap.max() <= CONSTANT:
         causes = already_deducted(deducted, ROWS_DO_NOT_SUM_TO_ONE)
@@ -247,11 +251,11 @@ def measure_with_small_weights(
 
     The rows change one at a time, so that no other row can move the logits.
     """
-    witness, model = (side.shared("GPT", n.arguments()) for side in (student.replica, student))
-    for side in (witness, model):
+    replica, model = (side.shared("GPT", n.arguments()) for side in (student.replica, student))
+    for side in (replica, model):
         side.push(weights)
     shape = (*tokens.shape, n.V)
-    before = outputs.require_logits(witness(tokens), shape)
+    before = outputs.require_logits(replica(tokens), shape)
     after = before.copy()
     other_rows = change_tokens(tokens, starts, n.V)
     for row in range(len(tokens)):
@@ -262,21 +266,21 @@ def measure_with_small_weights(
 
 
 def logits_of_constant_input(
-    student: StudentCode, n: Dims, row: np.ndarray, rng: np.random.Generator, alike: float, double: bool
+    student: StudentCode, n: Dims, row: np.ndarray, rng: np.random.Generator, epsilon: float, double: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the logits (T, V) of equal tokens, and (1, V) of one alone, with equal position embeddings."""
     model = student.build("GPT", n.arguments(), double=double)
     weights = outputs.random_weights(model, rng)
     # With the same vector at all positions, any average is that vector too. Tokens and positions may share a table.
-    placeless = {
-        name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis) + alike * value
+    constant_tables = {
+        name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis) + epsilon * value
         for name, value in weights.items()
         for axis, rows in enumerate(value.shape)
         if rows in (n.T_max - 1, n.T_max, n.T_max + 1, n.V + n.T_max)
         and value.size % (rows * n.d) == 0
         and n.d in value.shape
     }
-    model.push(weights | placeless)
+    model.push(weights | constant_tables)
     T = row.shape[1]
     return outputs.require_logits(model(row), (1, T, n.V))[0], outputs.require_logits(model(row[:, :1]), (1, 1, n.V))[0]
 

@@ -1,4 +1,4 @@
-"""MLP alone: its output for given weights, its hidden width, and that it is position-wise."""
+"""MLP: its output for given weights, its hidden width, and that it is position-wise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def test_formula(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
-    judged = compare_with_oracle(
+    """With weights set by the grader, the output is that of the formula."""
+    comparison = compare_with_oracle(
         oracle,
         "mlp",
         lambda double: student.build("MLP", {"d": D}, double=double),
@@ -36,12 +37,13 @@ def test_formula(
         {"d": D},
         rng,
     )
-    deducted.update(judged.names)
-    layouts["mlp"] = judged
-    raise_verdict(judged, "the MLP", notes, ["mlp_width"])
+    deducted.update(comparison.names)
+    layouts["mlp"] = comparison
+    raise_verdict(comparison, "the MLP", notes, ["mlp_width"])
 
 
 def test_width(student: StudentCode, notes: Notes) -> None:
+    """The hidden width is 4d."""
     for d in (D, 10):
         module = student.build("MLP", {"d": d})
         sizes = sorted({size for p in module.parameters for size in p.shape} - {1})
@@ -61,6 +63,7 @@ def test_width(student: StudentCode, notes: Notes) -> None:
 def test_position_wise(
     student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator, notes: Notes
 ) -> None:
+    """The MLP is position-wise: no position affects another."""
     # Each side runs in its own process, so that neither can remember the other's calls.
     module, replica = student.build("MLP", {"d": D}), student.replica.build("MLP", {"d": D})
     weights = {name: value.astype(np.float32) for name, value in random_weights_for(module, rng).items()}
@@ -71,16 +74,16 @@ def test_position_wise(
     changed[row, position] = rng.standard_normal(D)
     before = outputs.output_under_weights(replica, weights, x)
     module.push(weights)
-    moved = np.abs(outputs.require_tensor(module(changed), x.shape) - before).max(-1)
-    if not moved[row, position] > 1e-5:
-        seen = f"Changing x at position {position} left the output at position {position} unchanged."
-        raise Failed(seen, "Is x used in forward?")
-    moved[row, position] = 0
-    if not moved.max() <= 1e-5:
-        other = tuple(int(i) for i in np.unravel_index(moved.argmax(), moved.shape))
+    change = np.abs(outputs.require_tensor(module(changed), x.shape) - before).max(-1)
+    if not change[row, position] > 1e-5:
+        measured = f"Changing x at position {position} left the output at position {position} unchanged."
+        raise Failed(measured, "Is x used in forward?")
+    change[row, position] = 0
+    if not change.max() <= 1e-5:
+        other = tuple(int(i) for i in np.unravel_index(change.argmax(), change.shape))
         raise Failed(
             f"Changing x at position {position} of row {row} moved the output at position {other[1]} of row {other[0]} "
-            f"by {moved.max():.2g}.",
+            f"by {change.max():.2g}.",
             "The MLP is position-wise: no position affects another.",
         )
     notes.remark("Position-wise: no position affects another.")

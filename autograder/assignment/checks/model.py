@@ -46,16 +46,16 @@ FALLEN = 0.6  # of the initial loss: reached by correct models on a batch of ran
 
 @pytest.fixture(scope="module")
 def model_comparison(
-    student: StudentCode, oracle: Oracle, sizes: Sizes, module_rng: np.random.Generator, probe: np.ndarray
+    student: StudentCode, oracle: Oracle, sizes: Sizes, module_rng: np.random.Generator, stub: np.ndarray
 ) -> Comparison | None:
     """Compare GPT around the stubs with the oracle; None if the blocks are not separate modules."""
     n = replace(sizes.small, L=BLOCKS)
-    probed = build_with_stubs(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
-    return _compare_around_stubs(oracle, n, probe, probed, module_rng) if probed.used else None
+    stubbed = build_with_stubs(student, "GPT", n.arguments(), {"Block": stub}, TRIAL)
+    return _compare_around_stubs(oracle, n, stub, stubbed, module_rng) if stubbed.used else None
 
 
 @pytest.fixture(scope="module")
-def probe(sizes: Sizes, module_rng: np.random.Generator) -> np.ndarray:
+def stub(sizes: Sizes, module_rng: np.random.Generator) -> np.ndarray:
     d = sizes.small.d
     return np.asarray(module_rng.standard_normal((d, d)) / np.sqrt(d))
 
@@ -66,21 +66,22 @@ def test_composition(
     oracle: Oracle,
     sizes: Sizes,
     model_comparison: Comparison | None,
-    probe: np.ndarray,
+    stub: np.ndarray,
     deducted: set[str],
     layouts: dict[str, Comparison],
     request: pytest.FixtureRequest,
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    """With stubs as blocks, GPT is embeddings, L blocks in order, final LayerNorm and unembedding."""
     # A wrong LayerNorm class is deducted once, although GPT uses it again.
     elsewhere = [row.name for row in mistakes.of("norm") if row.name in deducted]
     try:
         found = model_comparison or _compare_without_blocks(student, oracle, sizes, rng)
     except Failed:
         n = replace(sizes.small, L=BLOCKS)
-        probed = build_with_stubs(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
-        found = _compare_around_stubs(oracle, n, probe, probed, rng)  # the blocks may exist without being called
+        stubbed = build_with_stubs(student, "GPT", n.arguments(), {"Block": stub}, TRIAL)
+        found = _compare_around_stubs(oracle, n, stub, stubbed, rng)  # the blocks may exist without being called
         if found.match is None:
             raise
     deducted.update(found.names)
@@ -101,17 +102,18 @@ def test_gradients(
     oracle: Oracle,
     sizes: Sizes,
     request: pytest.FixtureRequest,
-    probe: np.ndarray,
+    stub: np.ndarray,
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    """Every parameter outside the blocks gets the gradient of the cross-entropy."""
     try:
         model_comparison: Comparison | None = request.getfixturevalue("model_comparison")
     except (Failed, StudentError):
         model_comparison = None  # wrong outputs are judged by their own check
     n = replace(sizes.small, L=1)  # the rest of GPT does not depend on the number of blocks
     idx, targets = rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (B, T))
-    module, _ = stub_parts(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    module, _ = stub_parts(student, "GPT", n.arguments(), {"Block": stub}, TRIAL)
     own = {
         name: w.astype(np.float32)
         for name, w in random_weights_for(module, rng).items()
@@ -119,12 +121,12 @@ def test_gradients(
     }
     module.push(own)
     got = module.gradients(idx, targets)
-    silent = [name for name in own if name not in got or not np.abs(got[name]).max() > 0]
-    if silent:
-        some = ", ".join(silent[:3]) + (", ..." if len(silent) > 3 else "")
+    without_gradient = [name for name in own if name not in got or not np.abs(got[name]).max() > 0]
+    if without_gradient:
+        some = ", ".join(without_gradient[:3]) + (", ..." if len(without_gradient) > 3 else "")
         raise Failed(
-            f"{len(silent)} of GPT's {len(own)} own tensors get no gradient from the loss, so they would never train: "
-            f"{some}.",
+            f"{len(without_gradient)} of GPT's {len(own)} own tensors get no gradient from the loss, so they would "
+            f"never train: {some}.",
             "Does forward use each of them, on the path to the logits and the loss?",
         )
     # A loss that is not the cross-entropy is judged by its own check, and has other gradients.
@@ -140,7 +142,7 @@ def test_gradients(
         and not penalised_mistakes(model_comparison.match.mistakes)
     ):
         right = oracle.gradients(
-            own, model_comparison.match.layout_index, n.arguments(), probe.astype(np.float32), idx, targets
+            own, model_comparison.match.reading, n.arguments(), stub.astype(np.float32), idx, targets
         )
         for name, gradient in right.items():
             gap = float(np.abs(got[name] - gradient).max() / max(1e-3, np.abs(gradient).max()))
@@ -153,10 +155,11 @@ def test_gradients(
 
 
 def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    """With targets, forward returns the logits (B, T, V) and their mean cross-entropy."""
     n = replace(sizes.small, L=1, T_max=sizes.small.V)
     # With stubs, so that mistakes inside the blocks can't affect the loss check.
-    probe = np.asarray(rng.standard_normal((n.d, n.d)) / np.sqrt(n.d))
-    model, _ = stub_parts(student, "GPT", n.arguments(), {"Block": probe}, TRIAL)
+    stub = np.asarray(rng.standard_normal((n.d, n.d)) / np.sqrt(n.d))
+    model, _ = stub_parts(student, "GPT", n.arguments(), {"Block": stub}, TRIAL)
     outputs.require_affordable(model)
     model.push({name: value.astype(np.float32) for name, value in random_weights_for(model, rng).items()})
     # With T equal to V some wrong reshapes don't raise.
@@ -170,6 +173,7 @@ def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, note
 
 
 def test_training(student: StudentCode, whole: WholeModel, rng: np.random.Generator, notes: Notes) -> None:
+    """GPT overfits one batch with Adam."""
     student.release()  # the stubs of the earlier checks
     n, (batch, length) = TRAINED, (8, 16)
     seed = int(rng.integers(1 << 31))
@@ -201,19 +205,19 @@ def test_training(student: StudentCode, whole: WholeModel, rng: np.random.Genera
 
 
 def _compare_around_stubs(
-    oracle: Oracle, n: Dims, probe: np.ndarray, probed: StubbedClass, rng: np.random.Generator
+    oracle: Oracle, n: Dims, stub: np.ndarray, stubbed: StubbedClass, rng: np.random.Generator
 ) -> Comparison:
     """Compare the model with the oracle, with a stub in place of each block."""
-    held = {found[0] for p in probed.module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
+    block_numbers = {found[0] for p in stubbed.module.parameters if p.owner and (found := re.findall("[0-9]+", p.name))}
     return compare_with_oracle(
         oracle,
         "model",
-        probed.build,
+        stubbed.build,
         [rng.integers(0, n.V, (B, T)), rng.integers(0, n.V, (1, n.T_max))],
         lambda out, idx: outputs.require_logits(out, (*idx.shape, n.V)),
-        n.arguments() | {"blocks": len(held)},  # counted by the numbers in the names; 0 if there are none
+        n.arguments() | {"blocks": len(block_numbers)},  # counted by the numbers in the names; 0 if there are none
         rng,
-        {"block": probe},
+        {"block": stub},
     )
 
 
@@ -240,9 +244,9 @@ def _compare_without_blocks(student: StudentCode, oracle: Oracle, sizes: Sizes, 
     own = {name: weights[name].astype(np.float32) for name in tables}
     own |= {f"ln_f.{part}": np.ones(n.d, np.float32) for part in ("gain", "bias")}
     cases = [(x, outputs.require_logits(module(x), (*x.shape, n.V)).astype(np.float32)) for x in (idx, idx[:1, :2])]
-    probes = {"block": np.eye(n.d, dtype=np.float32)}
-    comparison = oracle.identify("model", own, cases, n.arguments(), probes, ROUNDED)
-    return Comparison(comparison, module, own, "model", n.arguments())
+    stubs = {"block": np.eye(n.d, dtype=np.float32)}
+    findings = oracle.identify("model", own, cases, n.arguments(), stubs, ROUNDED)
+    return Comparison(findings, module, own, "model", n.arguments())
 
 
 def _require_loss(model: ModuleProxy, dims: Dims, batch: int, length: int, rng: np.random.Generator) -> bool:

@@ -21,6 +21,7 @@ EXACT = 1e-4  # relative: a student may compute in float32
 
 @pytest.mark.needs("block_matrices")
 def test_block_matrices(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    """The matrices of a block have 12 d^2 entries, two of them with sides d and 4d."""
     for d in (sizes.course.d, *(WIDTHS * int(x) for x in rng.choice(np.arange(1, 40), 2, replace=False))):
         call = f"block_matrices({d})"
         got = student.function("block_matrices", d)
@@ -57,6 +58,7 @@ def test_block_matrices(student: StudentCode, sizes: Sizes, rng: np.random.Gener
 
 @pytest.mark.needs("expected_initial_loss")
 def test_expected_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    """The expected initial loss is ln V + d std^2 / 2."""
     n = sizes.course
     cases = [(n.V, n.d, 1 / math.sqrt(3 * n.d)), (n.V, n.d, 0.02)]
     cases += [(int(rng.integers(20, 300)), int(rng.integers(16, 200)), float(rng.uniform(0.01, 0.1))) for _ in range(3)]
@@ -75,6 +77,7 @@ def test_expected_loss(student: StudentCode, sizes: Sizes, rng: np.random.Genera
 
 @pytest.mark.needs("layer_norm_geometry")
 def test_layer_norm(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    """The result is the centred vector, rescaled to norm sqrt(d)."""
     for d in (sizes.course.d, 7, 30):
         u = rng.standard_normal(d) * 3 + 2
         got = student.function("layer_norm_geometry", u)

@@ -29,7 +29,7 @@ def model(student: StudentCode, sizes: Sizes) -> ModuleProxy:
 
 
 @pytest.fixture(scope="module")
-def bound(
+def require_counted_parameters_used(
     student: StudentCode,
     model: ModuleProxy,
     sizes: Sizes,
@@ -39,10 +39,10 @@ def bound(
 ) -> None:
     """Raise Failed if a correct count includes parameters that the model does not use."""
     # Submodules that are never called are deducted in the class's own check.
-    if said := claims.about_parameters or (
+    if message := claims.about_parameters or (
         "" if already_deducted(deducted, LEAVES_PARAMETERS_UNUSED) else claims.unused
     ):
-        raise Failed(said, "" if claims.causes else claims.hint, claims.causes)
+        raise Failed(message, "" if claims.causes else claims.hint, claims.causes)
     require_used_parameters(student, model, sizes.course, module_rng)
 
 
@@ -56,26 +56,27 @@ def test_total(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    """GPT has exactly the expected number of parameters at the course configuration."""
     course = sizes.course
     expected = parameter_count.total(course)
     notes.record(
         counted=model.numel, expected=expected, parts=parameter_count.parts(course.V, course.T_max, course.d, course.L)
     )
     if model.numel == expected or is_tied(model, course):
-        request.getfixturevalue("bound")
+        request.getfixturevalue("require_counted_parameters_used")
     if is_tied(model, course):
         notes.remark(f"{model.numel:,} parameters: {TIED}; untied there are {expected:,}.")
         return
     if model.numel != expected:
-        seen = f"Your GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}."
-        tried = (course, *sizes.others)
-        deltas = [(dims, build_gpt(student, dims).numel - parameter_count.total(dims)) for dims in tried]
+        measured = f"Your GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}."
+        dims_used = (course, *sizes.others)
+        deltas = [(dims, build_gpt(student, dims).numel - parameter_count.total(dims)) for dims in dims_used]
         if term := parameter_count.as_formula(deltas):
-            seen = f"{seen.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
-        hint, causes, either = find_causes(student, tried, deducted)
+            measured = f"{measured.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
+        hint, causes, either = find_causes(student, dims_used, deducted)
         if not causes and are_extra_unused(student, replace(sizes.small, L=1), rng):
             hint, causes = "", [mistakes.named("parameters_unused")]
-        raise Failed(seen, hint, causes, either)
+        raise Failed(measured, hint, causes, either)
     rule, blocks, rest = parameter_count.rule_of_thumb(course)
     notes.remark(
         f"Exactly {model.numel:,}. The blocks have {blocks:,}: 12 L d^2 = {rule:,} in matrices, {rest:,} in biases "
@@ -92,6 +93,7 @@ def test_other_sizes(
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
+    """GPT has exactly the expected number of parameters at other sizes."""
     counted = {}
     at_course = model.numel != parameter_count.total(sizes.course)
     for dims in sizes.others:
@@ -105,7 +107,7 @@ def test_other_sizes(
                 [] if at_course else [mistakes.named("sizes_hard_coded")],
             )
         require_used_parameters(student, model, dims, rng)
-    request.getfixturevalue("bound")
+    request.getfixturevalue("require_counted_parameters_used")
     notes.record(counted=counted)
 
 
@@ -119,11 +121,11 @@ def test_by_part(
     notes.record(counted=counts, expected=right)
     wrong = [name for name in right if counts[name] != right[name]]
     if not wrong:
-        request.getfixturevalue("bound")
+        request.getfixturevalue("require_counted_parameters_used")
     if wrong:
-        seen = "; ".join(f"{name.replace('_', ' ')}: {counts[name]:,} instead of {right[name]:,}" for name in wrong)
+        measured = "; ".join(f"{name.replace('_', ' ')}: {counts[name]:,} instead of {right[name]:,}" for name in wrong)
         if counts[parameter_count.OUTSIDE] < 0:
-            seen = (
+            measured = (
                 f"{n.L} separate blocks have {n.L * found.block:,} parameters, but your GPT has {model.numel:,}: "
                 f"some blocks aren't registered, or share their parameters"
             )
@@ -131,21 +133,22 @@ def test_by_part(
         blame = (
             f"The other {len(right) - len(wrong)} parts are correct." if len(wrong) < len(right) and not shared else ""
         )
-        raise (Partial if len(wrong) == 1 else Failed)(f"Counted in your classes, for {n.L} blocks: {seen}.", blame)
+        raise (Partial if len(wrong) == 1 else Failed)(f"Counted in your classes, for {n.L} blocks: {measured}.", blame)
 
 
 @pytest.mark.needs("parameter_count")
 def test_formula(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
-    tried = (sizes.course, *draw_dims(rng))
-    for dims in tried:
+    """The student's formula gives the right count for each part, at any sizes."""
+    dims_used = (sizes.course, *draw_dims(rng))
+    for dims in dims_used:
         letters = student_formula.formula_arguments(dims)
         given = student_formula.call_formula(student, "parameter_count", letters)
         wrong = student_formula.compare_entries(
             "parameter_count", letters, given, student_formula.expected_counts(dims), 0
         )
         if wrong:
-            key, seen = wrong
-            raise Failed(*student_formula.explain_in_letters(student, tried, key, seen))
+            key, measured = wrong
+            raise Failed(*student_formula.explain_in_letters(student, dims_used, key, measured))
     rule, blocks, rest = parameter_count.rule_of_thumb(sizes.course)
     notes.remark(
         f"Your formula is correct at every size tried; the course's blocks have {blocks:,} = {rule:,} + {rest:,}."
@@ -154,6 +157,7 @@ def test_formula(student: StudentCode, sizes: Sizes, rng: np.random.Generator, n
 
 @pytest.mark.needs("parameter_shares")
 def test_percentages(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    """The percentages of the parts are right to one decimal, at any sizes."""
     shown = ""
     for dims in (sizes.course, *draw_dims(rng)):
         letters = student_formula.formula_arguments(dims)
@@ -228,15 +232,15 @@ def find_causes(student: StudentCode, sizes: Sequence[Dims], deducted: set[str])
     except (Failed, StudentError):
         return "Which of your classes has extra or missing parameters?", [], False
     common = set.intersection(*map(set, found.values()))
-    left = {
+    remaining = {
         part: [n for n in names if n in deducted] or [n for n in names if n in common] or names
         for part, names in found.items()
     }
-    if not all(left.values()):
-        unknown = " and ".join(part.replace("_", " ") for part, names in left.items() if not names)
+    if not all(remaining.values()):
+        unknown = " and ".join(part.replace("_", " ") for part, names in remaining.items() if not names)
         return f"The difference is in: {unknown}. Which tensor is extra or missing?", [], False
-    causes = [mistakes.named(name) for name in dict.fromkeys(name for names in left.values() for name in names)]
-    return "", causes, len(left) == 1 and len(causes) > 1
+    causes = [mistakes.named(name) for name in dict.fromkeys(name for names in remaining.values() for name in names)]
+    return "", causes, len(remaining) == 1 and len(causes) > 1
 
 
 def are_extra_unused(student: StudentCode, n: Dims, rng: np.random.Generator) -> bool:

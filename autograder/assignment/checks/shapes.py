@@ -20,12 +20,14 @@ SHOWN = 40  # rows, characters of a stage name, and sizes of a shape: a student 
 
 
 def test_course(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+    """The shape table lists each stage at the course configuration."""
     n = sizes.course
     table = compare_table(student, n, 2, int(rng.integers(n.T_max // 4, n.T_max // 2)), rng)
     notes.record(table=[[stage[:SHOWN], list(shape[:SHOWN])] for stage, shape in table[:SHOWN]])
 
 
 def test_other_sizes(student: StudentCode, sizes: Sizes, rng: np.random.Generator) -> None:
+    """The shape table lists each stage at sizes that are all different."""
     # B, T, d, V and L + 2 all differ, which exposes hard-coded or swapped sizes.
     compare_table(student, sizes.small, 5, 7, rng)
 

@@ -34,7 +34,7 @@ WEIGHTS = {"MultiHeadAttention": 4, "MLP": 8, "Block": 12}
 class Comparison:
     """The result of a comparison, and the module with its own weights."""
 
-    comparison: Findings
+    findings: Findings
     module: ModuleProxy
     weights: dict[str, np.ndarray]
     component: str
@@ -46,7 +46,7 @@ class Comparison:
     @property
     def match(self) -> Match | None:
         """The explanation that fits the outputs; None if no known one does."""
-        return self.comparison.matches[0] if self.comparison.matches else None
+        return self.findings.matches[0] if self.findings.matches else None
 
     @property
     def left_out(self) -> set[str]:
@@ -67,7 +67,7 @@ def compare_with_oracle(
     read: Callable[[Any, np.ndarray], np.ndarray],
     sizes: Mapping[str, int],
     rng: np.random.Generator,
-    probes: Mapping[str, np.ndarray] | None = None,
+    stubs: Mapping[str, np.ndarray] | None = None,
     expected: Collection[str] | None = None,
     scalars: bool = True,
 ) -> Comparison:
@@ -85,16 +85,16 @@ def compare_with_oracle(
         read: Returns the tensor in an output for a given input; raises Failed if there is none.
         sizes: The arguments of the class.
         rng: Generator for the weights.
-        probes: The linear maps in stubs, by component.
+        stubs: The linear maps in stubs, by component.
         expected: Mistakes to try first.
         scalars: If False, 0-dim parameters keep their initial values: a learnt temperature of 1 computes the formula,
             and is one extra parameter.
     """
-    judged = _compare(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars)
-    if judged.match is None or expected is not None or component == "model":
-        return judged
-    gap = _initial_gap(oracle, judged, build, read, inputs[0], probes or {})
-    return replace(judged, initial_gap=gap)
+    comparison = _compare(oracle, component, build, inputs, read, sizes, rng, stubs, expected, scalars)
+    if comparison.match is None or expected is not None or component == "model":
+        return comparison
+    gap = _initial_gap(oracle, comparison, build, read, inputs[0], stubs or {})
+    return replace(comparison, initial_gap=gap)
 
 
 def _compare(
@@ -105,7 +105,7 @@ def _compare(
     read: Callable[[Any, np.ndarray], np.ndarray],
     sizes: Mapping[str, int],
     rng: np.random.Generator,
-    probes: Mapping[str, np.ndarray] | None,
+    stubs: Mapping[str, np.ndarray] | None,
     expected: Collection[str] | None,
     scalars: bool,
     unused: Collection[str] = (),
@@ -123,45 +123,45 @@ def _compare(
                 return double  # code that sets float64 as the default doesn't run in float32
             continue  # honest code may create a float32 constant, incompatible with float64
         tensors = {p.name: weights[p.name].astype(dtype) for p in module.parameters if p.name in weights}
-        maps = {name: matrix.astype(dtype) for name, matrix in (probes or {}).items()}
-        tried = double.names if double else expected or ()
+        maps = {name: matrix.astype(dtype) for name, matrix in (stubs or {}).items()}
+        mistakes_first = double.names if double else expected or ()
         if double:  # what float64 explains need only roughly hold: code may cast to a lower precision
-            roughly = oracle.identify(component, tensors, cases, sizes, maps, ROUGH, tried)
+            rough_findings = oracle.identify(component, tensors, cases, sizes, maps, ROUGH, mistakes_first)
             if any(
                 {*penalised_mistakes(match.mistakes)} <= {*penalised_mistakes(double.names)}
-                for match in roughly.matches
+                for match in rough_findings.matches
             ):
                 return double
-        comparison = oracle.identify(component, tensors, cases, sizes, maps, tolerance, tried)
-        if len(comparison.matches) > 1:  # an input of another size and scale may separate them
+        findings = oracle.identify(component, tensors, cases, sizes, maps, tolerance, mistakes_first)
+        if len(findings.matches) > 1:  # an input of another size and scale may separate them
             with contextlib.suppress(Failed, StudentError):
                 x = _draw_extra_input(cases[0][0], sizes, rng)
                 more = [*cases, (x, read(module(x), x).astype(dtype))]
-                comparison = oracle.identify(component, tensors, more, sizes, maps, tolerance, tried)
-        judged = Comparison(comparison, module, weights, component, sizes)
-        if dtype is np.float64 and comparison.matches and expected is None:
-            double = judged
+                findings = oracle.identify(component, tensors, more, sizes, maps, tolerance, mistakes_first)
+        comparison = Comparison(findings, module, weights, component, sizes)
+        if dtype is np.float64 and findings.matches and expected is None:
+            double = comparison
             continue
-        if comparison.matches:
-            return judged
+        if findings.matches:
+            return comparison
     if any(value.ndim == 0 for value in weights.values()):
-        return _compare(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars=False)
-    idle = set() if unused else _find_idle_tensors(module, read, cases[0][0], weights, rng)
-    if idle:
-        again = _compare(oracle, component, build, inputs, read, sizes, rng, probes, expected, scalars, idle)
+        return _compare(oracle, component, build, inputs, read, sizes, rng, stubs, expected, scalars=False)
+    without_effect = set() if unused else _find_idle_tensors(module, read, cases[0][0], weights, rng)
+    if without_effect:
+        again = _compare(oracle, component, build, inputs, read, sizes, rng, stubs, expected, scalars, without_effect)
         if again.match:
             return again
     noise = max(float(np.abs(read(module(x, seed=0), x) - read(module(x, seed=1), x)).max()) for x, _ in cases)
-    return replace(judged, noise=noise, causal=not noise and _is_causal(module, read, *cases[0], sizes))
+    return replace(comparison, noise=noise, causal=not noise and _is_causal(module, read, *cases[0], sizes))
 
 
 def _initial_gap(
     oracle: Oracle,
-    judged: Comparison,
+    comparison: Comparison,
     build: Callable[[bool], ModuleProxy],
     read: Callable[[Any, np.ndarray], np.ndarray],
     x: np.ndarray,
-    probes: Mapping[str, np.ndarray],
+    stubs: Mapping[str, np.ndarray],
 ) -> float:
     """Return how far a new module, with the weights that it draws itself, is from the explanation; 0 if close enough.
 
@@ -172,13 +172,13 @@ def _initial_gap(
         try:
             module = build(dtype is np.float64)
             y = read(module(given), given)
-            gap = _distance_at(oracle, judged, module.pull(), given, y, probes)
+            gap = _distance_at(oracle, comparison, module.pull(), given, y, stubs)
             if gap <= OWN_WEIGHTS:
                 return 0.0
             # Code that casts to a lower precision is as far off under the weights of the comparison.
-            module.push(judged.weights)
+            module.push(comparison.weights)
             y = read(module(given), given)
-            rough = _distance_at(oracle, judged, judged.weights, given, y, probes) > ROUNDED
+            rough = _distance_at(oracle, comparison, comparison.weights, given, y, stubs) > ROUNDED
         except (Failed, StudentError):
             continue
         return gap if gap > (ROUGH if rough else OWN_WEIGHTS) else 0.0
@@ -187,19 +187,21 @@ def _initial_gap(
 
 def _distance_at(
     oracle: Oracle,
-    judged: Comparison,
+    comparison: Comparison,
     weights: Mapping[str, np.ndarray],
     x: np.ndarray,
     y: np.ndarray,
-    probes: Mapping[str, np.ndarray],
+    stubs: Mapping[str, np.ndarray],
 ) -> float:
     """Return the distance of ``y`` from the explanation's output for ``x`` with ``weights``; 0 if that is not known."""
-    assert judged.match is not None
+    assert comparison.match is not None
     right = []
     for dtype in (np.float64, np.float32):
-        tensors = {name: weights[name].astype(dtype) for name in judged.weights if name in weights}
-        maps = {name: matrix.astype(dtype) for name, matrix in probes.items()}
-        found = oracle.outputs(judged.component, tensors, [x.astype(dtype)], judged.sizes, maps, judged.match)
+        tensors = {name: weights[name].astype(dtype) for name in comparison.weights if name in weights}
+        maps = {name: matrix.astype(dtype) for name, matrix in stubs.items()}
+        found = oracle.outputs(
+            comparison.component, tensors, [x.astype(dtype)], comparison.sizes, maps, comparison.match
+        )
         if found is None or not np.isfinite(found[0]).all():
             return 0.0
         right.append(found[0])
@@ -229,10 +231,10 @@ def _is_causal(
     changed = x.copy()
     changed[:, half:] = (x[:, half:] + 1) % sizes["V"] if x.dtype == np.int64 else 1 - x[:, half:]
     try:
-        moved = np.abs(read(module(changed), x)[:, :half] - y[:, :half]).max()
+        change = np.abs(read(module(changed), x)[:, :half] - y[:, :half]).max()
     except (Failed, StudentError):
         return False
-    return bool(moved <= ROUNDED * max(1.0, float(np.abs(y).max())))
+    return bool(change <= ROUNDED * max(1.0, float(np.abs(y).max())))
 
 
 def _run_with_weights(
@@ -346,36 +348,38 @@ def already_deducted(deducted: Collection[str], effect: Collection[str]) -> list
     return [mistakes.named(name) for name in sorted(set(deducted) & set(effect))]
 
 
-def raise_verdict(judged: Comparison, what: str, notes: Notes, elsewhere: Sequence[str] = ()) -> None:
+def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Sequence[str] = ()) -> None:
     """Pass, or raise Partial for one known mistake, or Failed; the mistakes ``elsewhere`` are for another check."""
-    if judged.noise:
-        seen = f"Two passes of {what} on the same input in eval mode differ by up to {judged.noise:.2g}."
-        raise Failed(seen, causes=[mistakes.named("dropout_in_eval")])
-    if judged.match is None:
-        raise Failed(*_describe_unknown(judged, what))
+    if comparison.noise:
+        measured = f"Two passes of {what} on the same input in eval mode differ by up to {comparison.noise:.2g}."
+        raise Failed(measured, causes=[mistakes.named("dropout_in_eval")])
+    if comparison.match is None:
+        raise Failed(*_describe_unknown(comparison, what))
     explanations = [
         [row for row in penalised_mistakes(match.mistakes) if row.name not in elsewhere]
-        for match in judged.comparison.matches
+        for match in comparison.findings.matches
     ]
     wrong = explanations[0]
-    if judged.initial_gap:
+    if comparison.initial_gap:
         raise Failed(
-            f"With its initial weights, the output of {what} is off by up to {format_percent(judged.initial_gap)} of "
-            f"its maximum; with other weights it is correct.",
+            f"With its initial weights, the output of {what} is off by up to {format_percent(comparison.initial_gap)} "
+            f"of its maximum; with other weights it is correct.",
             "Does forward use anything but x and the parameters?",
             wrong,
         )
     if not wrong:
-        other = [row.sentence for row in penalised_mistakes(judged.match.mistakes)]
-        remarks = [row.sentence for row in map(mistakes.named, judged.match.mistakes) if row.accepted]
+        other = [row.sentence for row in penalised_mistakes(comparison.match.mistakes)]
+        remarks = [row.sentence for row in map(mistakes.named, comparison.match.mistakes) if row.accepted]
         equal = "Matches the formula for the same weights"
         notes.remark(" ".join([f"{equal}, with one exception:", *other] if other else remarks) or f"{equal}.")
         return
     kind = Partial if all(len(rows) == 1 for rows in explanations) else Failed
     rest = "Everything else is correct." if kind is Partial else ""
     if len(explanations) > 1:
-        raise kind(describe_difference(judged, what), rest, [row for rows in explanations for row in rows], either=True)
-    raise kind(describe_difference(judged, what), rest, wrong)
+        raise kind(
+            describe_difference(comparison, what), rest, [row for rows in explanations for row in rows], either=True
+        )
+    raise kind(describe_difference(comparison, what), rest, wrong)
 
 
 PARAMETER_FORMULAS = {  # number of parameters of each class, without its submodules' own
@@ -386,20 +390,20 @@ PARAMETER_FORMULAS = {  # number of parameters of each class, without its submod
 }
 
 
-def describe_difference(judged: Comparison, what: str) -> str:
+def describe_difference(comparison: Comparison, what: str) -> str:
     """Describe the difference: in the values, or else in the number of parameters."""
-    gap, position = judged.comparison.gap, judged.comparison.position
+    gap, position = comparison.findings.gap, comparison.findings.position
     for name, letter, parts in (("heads_wrong_number", "H", "heads"), ("blocks_wrong_number", "L", "blocks")):
-        if judged.match and name in judged.names:
-            return f"For {letter}={judged.sizes[letter]}, {what} uses {judged.match.count} {parts}."
+        if comparison.match and name in comparison.names:
+            return f"For {letter}={comparison.sizes[letter]}, {what} uses {comparison.match.count} {parts}."
     if gap is not None and gap > ROUNDED:
         return (
             f"For the same weights the output is off by up to {format_percent(gap)} of its maximum, from position "
             f"{position} on."
         )
-    own = sum(p.size for p in judged.module.parameters if not p.owner)
-    count = f"{own:,} parameters; the formula has {PARAMETER_FORMULAS[judged.component](judged.sizes):,}"
-    sizes = ", ".join(f"{name}={size}" for name, size in judged.sizes.items() if name != "blocks")
+    own = sum(p.size for p in comparison.module.parameters if not p.owner)
+    count = f"{own:,} parameters; the formula has {PARAMETER_FORMULAS[comparison.component](comparison.sizes):,}"
+    sizes = ", ".join(f"{name}={size}" for name, size in comparison.sizes.items() if name != "blocks")
     return f"For {sizes}, {what} has {count}."
 
 
@@ -408,19 +412,19 @@ def format_percent(gap: float) -> str:
     return f"{100 * gap:.0f} %" if gap >= 0.1 else f"{100 * gap:.2g} %"
 
 
-def _describe_unknown(judged: Comparison, what: str) -> tuple[str, str]:
+def _describe_unknown(comparison: Comparison, what: str) -> tuple[str, str]:
     """Describe the difference and which simpler properties hold, if no known mistake fits."""
-    comparison = judged.comparison
-    if comparison.gap is None:
-        own = [f"{p.name} {p.shape}" for p in judged.module.parameters if not p.owner]
+    findings = comparison.findings
+    if findings.gap is None:
+        own = [f"{p.name} {p.shape}" for p in comparison.module.parameters if not p.owner]
         shown = ", ".join(own[:4]) + (", ..." if len(own) > 4 else "") or "none"
-        seen = f"{what} has {len(own)} tensors that don't match its formula: {shown}."
-        return f"{seen[0].upper()}{seen[1:]}", "Which one is missing or extra?"
-    facts = "Shape and dtype are correct" + (", no output depends on later positions." if judged.causal else ".")
-    where = f"from position {comparison.position} on"
-    if comparison.alone:
+        measured = f"{what} has {len(own)} tensors that don't match its formula: {shown}."
+        return f"{measured[0].upper()}{measured[1:]}", "Which one is missing or extra?"
+    facts = "Shape and dtype are correct" + (", no output depends on later positions." if comparison.causal else ".")
+    where = f"from position {findings.position} on"
+    if findings.alone:
         where += "; a single token is correct: check scores, mask and softmax"
-    off = f"for the same weights the output is off by up to {format_percent(comparison.gap)} of its maximum"
+    off = f"for the same weights the output is off by up to {format_percent(findings.gap)} of its maximum"
     return (
         f"{facts} But {off}, {where}.",
         "No known mistake fits: compare each step of forward with the docstring.",
@@ -439,14 +443,14 @@ def build_with_stubs(
     student: StudentCode,
     name: str,
     sizes: Mapping[str, int],
-    probes: Mapping[str, np.ndarray],
+    stubs: Mapping[str, np.ndarray],
     trial: np.ndarray,
 ) -> StubbedClass:
     """Build the class ``name`` with stubs, in float64, or in float32 if that fails."""
 
     def build(double: bool) -> tuple[ModuleProxy, bool]:
         x = trial if trial.dtype == np.int64 else trial.astype(np.float64 if double else np.float32)
-        return stub_parts(student, name, sizes, probes, x, double)
+        return stub_parts(student, name, sizes, stubs, x, double)
 
     double = True
     try:
@@ -462,28 +466,26 @@ def stub_parts(
     student: StudentCode,
     name: str,
     sizes: Mapping[str, int],
-    probes: Mapping[str, np.ndarray],
+    stubs: Mapping[str, np.ndarray],
     trial: np.ndarray,
     double: bool = False,
 ) -> tuple[ModuleProxy, bool]:
-    """Build the class ``name`` with stubs (linear maps) for the classes ``probes``; return whether all are used.
+    """Build the class ``name`` with stubs (linear maps) for the classes ``stubs``; return whether all are used.
 
     A class that is not implemented, absent or raises in its constructor is replaced entirely. For a class that is not
     used at all, a submodule of its size is replaced instead. ``trial`` is the input for this test.
     """
-    student.use_stubs(probes, [part for part in probes if not is_usable(student, part)])
+    student.use_stubs(stubs, [part for part in stubs if not is_usable(student, part)])
     try:
         module = student.build(name, sizes, double=double)
     except StudentError as error:
         if not _is_about_part(error, name):
             raise
-        student.use_stubs(probes, list(probes))
+        student.use_stubs(stubs, list(stubs))
         module = student.build(name, sizes, double=double, apart=True)
     calls = module.count_stub_calls(trial)
-    unused = [part for part in probes if not calls.get(part)]
-    inside = [
-        module.use_stub(part, probes[part], WEIGHTS[part] * sizes["d"] ** 2, sizes.get("L", 1)) for part in unused
-    ]
+    unused = [part for part in stubs if not calls.get(part)]
+    inside = [module.use_stub(part, stubs[part], WEIGHTS[part] * sizes["d"] ** 2, sizes.get("L", 1)) for part in unused]
     if unused and all(inside):
         calls = module.count_stub_calls(trial)
         unused = [part for part in unused if not calls.get(part)]

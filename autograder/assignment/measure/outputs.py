@@ -55,7 +55,7 @@ def require_tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def require_logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the logits in ``output``, validated by ``tensor``.
+    """Return the logits in ``output`` if they are a finite tensor of ``shape``; raise Failed otherwise.
 
     Accepts the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
     """
@@ -143,8 +143,8 @@ def _is_triangle(value: np.ndarray) -> bool:
     n = value.shape[-1] if value.ndim else 0
     if n < 2 or value.size != n * n or len(np.unique(value)) != 2:
         return False
-    alike = value.reshape(n, n) == value.flat[0]
-    return any(np.array_equal(alike, triangle) for triangle in (np.tri(n), np.tri(n).T))
+    is_first = value.reshape(n, n) == value.flat[0]
+    return any(np.array_equal(is_first, triangle) for triangle in (np.tri(n), np.tri(n).T))
 
 
 def find_unusable(weights: Mapping[str, np.ndarray]) -> str:

@@ -52,30 +52,32 @@ def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> C
         model.push(weights)
         after, more = _mean_logits(model, idx, n)
         steady = not variance.any() and not more.any()
-        moved, by_chance = ((after - before) ** 2).mean(-1), (variance + more).mean(-1)
+        change, by_chance = ((after - before) ** 2).mean(-1), (variance + more).mean(-1)
         # If forward is random, the effect at one position can drown in the noise.
-        follows = (moved > 0).all() if steady else np.mean(moved / np.maximum(by_chance, 1e-30)) > FOLLOWS
+        follows = (change > 0).all() if steady else np.mean(change / np.maximum(by_chance, 1e-30)) > FOLLOWS
         if not follows:
-            said = "When all parameters of a small GPT change, the logits do not."
-            return Claims(said, said, steady=steady)
+            message = "When all parameters of a small GPT change, the logits do not."
+            return Claims(message, message, steady=steady)
         kept = model.pull()
         unset = sum(name not in kept or not np.array_equal(value, kept[name]) for name, value in weights.items())
         if unset:
-            said = f"{unset} parameters of a small GPT don't keep the values that are copied into them."
-            return Claims(said, said, steady=steady)
-        twin = student.replica.build("GPT", n.arguments(), seed=1)
-        twin.push(weights)
-        again = _logits(twin, idx, n) if steady else _mean_logits(twin, idx, n)[0]
+            message = f"{unset} parameters of a small GPT don't keep the values that are copied into them."
+            return Claims(message, message, steady=steady)
+        replica = student.replica.build("GPT", n.arguments(), seed=1)
+        replica.push(weights)
+        again = _logits(replica, idx, n) if steady else _mean_logits(replica, idx, n)[0]
         gap = float(np.abs(again - after).max())
         noise = SURE * math.sqrt(max(variance.max(), more.max()))
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
-            said = f"Two GPTs from different seeds with the same parameters differ by {gap:.2g}; they should be equal."
-            return Claims(about_parameters=said, hint=PLAIN, steady=steady)
+            message = (
+                f"Two GPTs from different seeds with the same parameters differ by {gap:.2g}; they should be equal."
+            )
+            return Claims(about_parameters=message, hint=PLAIN, steady=steady)
         dead = sum(p.size for p in unused_parameters(model, n, rng, model.numel // 2 + 1))
     except (Failed, StudentError):
         return Claims()  # the checks themselves report it
-    said = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} don't affect any logit."
-    return Claims(unused=said if dead else "", steady=steady)
+    message = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} don't affect any logit."
+    return Claims(unused=message if dead else "", steady=steady)
 
 
 def _mean_logits(model: ModuleProxy, idx: np.ndarray, n: Dims) -> tuple[np.ndarray, np.ndarray]:

@@ -117,7 +117,7 @@ def find_sublayers(student: StudentCode, layouts: Mapping[str, Comparison], n: D
         ("mlp", "MLP", {"d": n.d}),
     ):
         comparison = layouts.get(component)
-        if comparison is None or comparison.match is None or len(comparison.comparison.matches) > 1:
+        if comparison is None or comparison.match is None or len(comparison.findings.matches) > 1:
             return []
         if comparison.match.count != comparison.sizes.get("H", 0):
             return []

@@ -80,22 +80,22 @@ KNOWN = {  # (part of the student's formula, difference): mistake
 
 
 def explain_in_letters(
-    student: StudentCode, tried: Sequence[Dims], key: str, seen: str
+    student: StudentCode, dims_used: Sequence[Dims], key: str, measured: str
 ) -> tuple[str, str, list[Mistake]]:
     """Return the message for one wrong entry with its error as a term, a hint, and the mistakes that explain it."""
-    values = [found[key] for dims in tried if key in (found := student_counts(student, formula_arguments(dims)))]
-    if len(values) < len(tried) or not all(value == round(value) for value in values):
-        return seen, "", []
+    values = [found[key] for dims in dims_used if key in (found := student_counts(student, formula_arguments(dims)))]
+    if len(values) < len(dims_used) or not all(value == round(value) for value in values):
+        return measured, "", []
     if len(set(values)) == 1:
-        return seen, "", [mistakes.named("formula_constant")]
+        return measured, "", [mistakes.named("formula_constant")]
     term = parameter_count.as_formula(
-        [(n, round(value) - round(expected_counts(n)[key])) for n, value in zip(tried, values, strict=True)]
+        [(n, round(value) - round(expected_counts(n)[key])) for n, value in zip(dims_used, values, strict=True)]
     )
     if not term:
-        return seen, "Which term of that part differs from your own class?", []
+        return measured, "Which term of that part differs from your own class?", []
     causes = [mistakes.named(KNOWN[key, term])] if (key, term) in KNOWN else []
-    seen = f"{seen} At every size tried, the difference is {term}."
-    return seen, "" if causes else "Is that term a bias, a LayerNorm or a matrix?", causes
+    measured = f"{measured} At every size tried, the difference is {term}."
+    return measured, "" if causes else "Is that term a bias, a LayerNorm or a matrix?", causes
 
 
 def explain_shares(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:

@@ -109,16 +109,16 @@ class WholeModel:
 def compare_whole_model(
     student: StudentCode,
     oracle: Oracle,
-    judged: Mapping[str, Comparison],
+    comparisons: Mapping[str, Comparison],
     course: Dims,
     small: Dims,
     rng: np.random.Generator,
 ) -> WholeModel:
     """Compare GPT with the composition of its classes at the course configuration; if it differs, find out why."""
-    whole = compare_at(student, oracle, judged, course, rng)
+    whole = compare_at(student, oracle, comparisons, course, rng)
     if not whole.difference:
         return whole
-    if (again := compare_at(student, oracle, judged, small, rng)).difference:
+    if (again := compare_at(student, oracle, comparisons, small, rng)).difference:
         return again
     try:
         model = student.shared("GPT", course.arguments())
@@ -128,23 +128,25 @@ def compare_whole_model(
         return whole
     if not unused:
         return whole
-    said = f"At {course}, {unused:,} of the {model.numel:,} parameters don't affect any logit."
-    return replace(whole, unused=said, without_blocks=unused > NEARLY * blocks)
+    message = f"At {course}, {unused:,} of the {model.numel:,} parameters don't affect any logit."
+    return replace(whole, unused=message, without_blocks=unused > NEARLY * blocks)
 
 
 def compare_at(
     student: StudentCode,
     oracle: Oracle,
-    judged: Mapping[str, Comparison],
+    comparisons: Mapping[str, Comparison],
     n: Dims,
     rng: np.random.Generator,
 ) -> WholeModel:
-    """Compare GPT at ``n`` with the composition of the classes in ``judged``, in float32 as it runs."""
+    """Compare GPT at ``n`` with the composition of the classes in ``comparisons``, in float32 as it runs."""
     unknown = WholeModel(student, oracle)
-    if not {"attention", "mlp", "block", "model"} <= judged.keys() or not all(map(_is_known, judged.values())):
+    if not {"attention", "mlp", "block", "model"} <= comparisons.keys() or not all(
+        map(_is_known, comparisons.values())
+    ):
         return unknown
-    parts = {component: _class_layout(judged[component]) for component in ("attention", "mlp", "block")}
-    expected = _deducted(judged["model"].names)
+    parts = {component: _class_layout(comparisons[component]) for component in ("attention", "mlp", "block")}
+    expected = _deducted(comparisons["model"].names)
     # B and one T are drawn, so that a model cannot know the sizes of the comparison; one case is short, for a quick
     # search for mistakes, and one of full length.
     batches = int(rng.choice(BATCHES)), int(rng.integers(2, 5))
@@ -157,7 +159,7 @@ def compare_at(
             return unknown
         # The class's own check kept the initial values of learnt scales, which compute the formula only there, and
         # of tensors without effect.
-        kept = judged["model"].left_out
+        kept = comparisons["model"].left_out
         layout = replace(layout, own=tuple(name for name in layout.own if name not in kept))
         weights = {name: value for name, value in draw_initial_like_weights(model, rng).items() if name not in kept}
         model.push(weights)
@@ -168,13 +170,13 @@ def compare_at(
         return unknown
     own = {name: weights[name] for name in layout.own}
 
-    def fitting(part: ClassLayout) -> tuple[ComposedModel | None, tuple[int, ...]]:
+    def compose_and_order(part: ClassLayout) -> tuple[ComposedModel | None, tuple[int, ...]]:
         """Compose GPT with its own tensors as in ``part``; return it and the block order that gives ``cases``."""
         composed = oracle.compose(replace(layout, parts=parts | {"model": part}), weights)
         return composed, composed.block_order(cases, CLOSE) if composed else ()
 
-    part = _class_layout(judged["model"])
-    composed, order = fitting(part) if _has_names(part, layout.own) else (None, ())
+    part = _class_layout(comparisons["model"])
+    composed, order = compose_and_order(part) if _has_names(part, layout.own) else (None, ())
     if composed and order:
         return _known_model(student, oracle, composed.layout, order)
     if composed and composed.block_order(cases, ROUGH) and _same_in_float64(student, oracle, composed, weights, n):
@@ -185,14 +187,14 @@ def compare_at(
     # Some mistakes of GPT show only around its real blocks.
     sizes = n.arguments() | {"blocks": n.L}
     found = oracle.identify("model", own, cases[:1], sizes, {}, CLOSE, sorted(expected), blocks=blocks)
-    alike = [match for match in found.matches if _deducted(match.mistakes) == expected]
-    for match in alike[:1]:  # its own tensors may be laid out differently than in its own check
+    same_mistakes = [match for match in found.matches if _deducted(match.mistakes) == expected]
+    for match in same_mistakes[:1]:  # its own tensors may be laid out differently than in its own check
         tensors = tuple((name, value.shape) for name, value in own.items())
-        again, order = fitting(ClassLayout(tensors, n.arguments(), match.layout_index, match.steps))
+        again, order = compose_and_order(ClassLayout(tensors, n.arguments(), match.reading, match.steps))
         if again and order:
             return _known_model(student, oracle, again.layout, order)
     names = {name for match in found.matches for name in _deducted(match.mistakes)} - expected
-    if not names and any(_deducted(part.names) for part in judged.values()):
+    if not names and any(_deducted(part.names) for part in comparisons.values()):
         return unknown  # some mistakes multiply rounding, so that nothing follows from a difference
     gap = f" by up to {format_percent(found.gap)} of the largest" if found.gap is not None else ""
     return WholeModel(
@@ -265,8 +267,8 @@ def assign_blocks(
     for names in in_model:
         there = dict(zip((p.name for p in block), names, strict=True))
         blocks.append({component: tuple(there[name] for name in part) for component, part in inner.items()})
-    held = {name for names in in_model for name in names}
-    own = tuple(p.name for p in model.parameters if p.name not in held)
+    in_blocks = {name for names in in_model for name in names}
+    own = tuple(p.name for p in model.parameters if p.name not in in_blocks)
     return ModelLayout(n.arguments(), parts, local, tuple(blocks), own)
 
 
@@ -311,16 +313,16 @@ def _deducted(names: Collection[str]) -> set[str]:
     return {name for name in names if not mistakes.named(name).accepted}
 
 
-def _is_known(judged: Comparison) -> bool:
+def _is_known(comparison: Comparison) -> bool:
     """Return whether one explanation fits the class, with the requested number of heads and blocks."""
-    count = {"attention": judged.sizes.get("H"), "model": judged.sizes.get("L")}.get(judged.component, 0)
-    matches = judged.comparison.matches
-    alike = len({frozenset(_deducted(match.mistakes)) for match in matches}) == 1
-    return alike and matches[0].count == count and not judged.noise
+    count = {"attention": comparison.sizes.get("H"), "model": comparison.sizes.get("L")}.get(comparison.component, 0)
+    matches = comparison.findings.matches
+    same_mistakes = len({frozenset(_deducted(match.mistakes)) for match in matches}) == 1
+    return same_mistakes and matches[0].count == count and not comparison.noise
 
 
-def _class_layout(judged: Comparison) -> ClassLayout:
-    match = judged.match
+def _class_layout(comparison: Comparison) -> ClassLayout:
+    match = comparison.match
     assert match is not None
-    shapes = tuple((p.name, p.shape) for p in judged.module.parameters if p.name in judged.weights)
-    return ClassLayout(shapes, judged.sizes, match.layout_index, match.steps)
+    shapes = tuple((p.name, p.shape) for p in comparison.module.parameters if p.name in comparison.weights)
+    return ClassLayout(shapes, comparison.sizes, match.reading, match.steps)
