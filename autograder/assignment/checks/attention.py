@@ -14,16 +14,13 @@ import pytest
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs
 from autograder.assignment.measure.comparison import (
-    LEAKS_FUTURE,
-    LOSES_PAST,
-    ROWS_DO_NOT_SUM_TO_ONE,
     Comparison,
-    already_deducted,
     compare_with_oracle,
     describe_difference,
     raise_verdict,
     random_weights_for,
 )
+from autograder.assignment.measure.effects import LEAKS_FUTURE, LOSES_PAST, ROWS_DO_NOT_SUM_TO_ONE, already_deducted
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle import layouts
 from autograder.assignment.oracle.client import Oracle

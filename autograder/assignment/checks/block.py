@@ -8,18 +8,15 @@ import pytest
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs
 from autograder.assignment.measure.comparison import (
-    CHANGES_RESIDUAL,
     ROUNDED,
     Comparison,
-    StubbedClass,
-    already_deducted,
-    build_with_stubs,
     compare_with_oracle,
     format_percent,
     raise_verdict,
     random_weights_for,
-    stub_parts,
 )
+from autograder.assignment.measure.effects import CHANGES_RESIDUAL, already_deducted
+from autograder.assignment.measure.stubbed_class import StubbedClass, build_with_stubs, stub_parts
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode

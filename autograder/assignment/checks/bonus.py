@@ -14,7 +14,8 @@ import pytest
 from autograder.assignment import mistakes
 from autograder.assignment.checks import attention
 from autograder.assignment.measure import outputs
-from autograder.assignment.measure.comparison import LOSES_PAST, ROUNDED, already_deducted
+from autograder.assignment.measure.comparison import ROUNDED
+from autograder.assignment.measure.effects import LOSES_PAST, already_deducted
 from autograder.assignment.measure.initialisation import ABOVE, BATCH, BELOW
 from autograder.assignment.measure.numeric import softmax, uniform_cross_entropy
 from autograder.assignment.oracle import layout, parameter_count

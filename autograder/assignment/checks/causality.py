@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from autograder.assignment.measure import outputs, whole_model
-from autograder.assignment.measure.comparison import (
+from autograder.assignment.measure.effects import (
     LEAKS_FUTURE,
     LOSES_PAST,
     ROWS_DO_NOT_SUM_TO_ONE,

@@ -14,15 +14,13 @@ from autograder.assignment.measure import outputs, parameter_usage, whole_model
 from autograder.assignment.measure.comparison import (
     ROUNDED,
     Comparison,
-    StubbedClass,
-    build_with_stubs,
     compare_with_oracle,
     penalised_mistakes,
     raise_verdict,
     random_weights_for,
-    stub_parts,
 )
 from autograder.assignment.measure.numeric import cross_entropy, softmax
+from autograder.assignment.measure.stubbed_class import StubbedClass, build_with_stubs, stub_parts
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.client import Oracle

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import student_formula
-from autograder.assignment.measure.comparison import LEAVES_PARAMETERS_UNUSED, already_deducted
+from autograder.assignment.measure.effects import LEAVES_PARAMETERS_UNUSED, already_deducted
 from autograder.assignment.measure.parameter_usage import Claims, require_used_parameters, shapes, unused_parameters
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle import parameter_count

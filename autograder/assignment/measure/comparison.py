@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +14,8 @@ from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs
 from autograder.assignment.oracle.client import Findings, Match, Oracle
 from autograder.grading.verdict import Failed, Notes, Partial
-from autograder.sandbox.remote.errors import NotDefined, Raised, StudentError
+from autograder.sandbox.remote.errors import Raised, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
-from autograder.sandbox.remote.student_code import StudentCode
 
 # Of the largest entry. Float64 comes first; if nothing fits, float32 decides: honest code may create a float32
 # constant, and a finite mask may be large enough only there. The subtlest mistakes are off by 1e-3.
@@ -25,9 +24,6 @@ MOST_TENSORS = 64  # of a class whose tensors are tested for an effect one by on
 OWN_WEIGHTS = 1e-3  # of the largest entry at the class's own initial weights, where an accepted GELU may show more
 TINY = 1e-6  # outputs smaller than this are not compared with each other
 ROUGH = 3e-2  # of the largest entry: what bfloat16 makes of it
-PARTS = {"Head", "MultiHeadAttention", "MLP", "Block"}
-# Weights in matrices, in units of d^2: they identify a part whose class has another name than in the handout.
-WEIGHTS = {"MultiHeadAttention": 4, "MLP": 8, "Block": 12}
 
 
 @dataclass(frozen=True)
@@ -302,52 +298,6 @@ def penalised_mistakes(names: Collection[str]) -> list[mistakes.Mistake]:
     return [row for row in map(mistakes.named, names) if not row.accepted]
 
 
-# Effects of a class's mistakes on the full model.
-LEAKS_FUTURE = {
-    *("mask_missing", "mask_after_softmax", "mask_zero", "mask_weak", "mask_positive", "mask_anti_causal"),
-    *("mask_inverted", "mask_off_by_one", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch"),
-    *(
-        "softmax_twice",
-        "weights_transposed",
-        "merge_without_transpose",
-        "split_without_transpose",
-        "attention_over_batch",
-    ),
-    *("norm_over_time", "norm_over_both"),
-}
-ROWS_MIX = {"softmax_over_batch", "attention_over_batch", "norm_over_batch"}
-ROWS_DO_NOT_SUM_TO_ONE = {
-    *("mask_after_softmax", "softmax_over_queries", "softmax_over_heads", "softmax_over_batch", "softmax_missing"),
-    *("scale_after_softmax", "weights_transposed", "dropout_in_eval"),
-    *(
-        "merge_without_transpose",
-        "split_without_transpose",
-        "attention_over_batch",
-        "norm_over_time",
-        "norm_over_batch",
-    ),
-}
-LOSES_PAST = {
-    *("mask_anti_causal", "mask_inverted", "mask_excludes_self", "mask_diagonal_only", "attention_over_batch"),
-    *("merge_without_transpose", "split_without_transpose"),
-    *("block_no_attention", "block_mlp_twice", "blocks_unused", "tokens_unused", "blocks_all_get_embeddings"),
-}
-LEAVES_PARAMETERS_UNUSED = {"block_no_attention", "block_no_mlp", "block_attention_twice", "block_mlp_twice"}
-CHANGES_RESIDUAL = {
-    *("block_post_norm", "block_residual_from_norm", "block_first_residual_from_norm"),
-    *("block_second_residual_from_norm", "block_no_residual", "block_no_first_residual", "block_no_second_residual"),
-    *("block_residual_doubled", "block_mlp_added_to_input", "block_norm_after_sublayer"),
-}
-CHANGES_INITIAL_LOSS = {
-    *("final_norm_missing", "final_norm_unused", "final_norm_first", "head_is_embedding", "norm_not_scaled"),
-}
-
-
-def already_deducted(deducted: Collection[str], effect: Collection[str]) -> list[mistakes.Mistake]:
-    """Return the already deducted mistakes that have this effect."""
-    return [mistakes.named(name) for name in sorted(set(deducted) & set(effect))]
-
-
 def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Sequence[str] = ()) -> None:
     """Pass, or raise Partial for one known mistake, or Failed; the mistakes ``elsewhere`` are for another check."""
     if comparison.noise:
@@ -429,82 +379,3 @@ def _describe_unknown(comparison: Comparison, what: str) -> tuple[str, str]:
         f"{facts} But {off}, {where}.",
         "No known mistake fits: compare each step of forward with the docstring.",
     )
-
-
-class StubbedClass(NamedTuple):
-    """A class with stubs, whether all of them are used, and its ``build`` for ``compare_with_oracle``."""
-
-    module: ModuleProxy
-    used: bool
-    build: Callable[[bool], ModuleProxy]
-
-
-def build_with_stubs(
-    student: StudentCode,
-    name: str,
-    sizes: Mapping[str, int],
-    stubs: Mapping[str, np.ndarray],
-    trial: np.ndarray,
-) -> StubbedClass:
-    """Build the class ``name`` with stubs, in float64, or in float32 if that fails."""
-
-    def build(double: bool) -> tuple[ModuleProxy, bool]:
-        x = trial if trial.dtype == np.int64 else trial.astype(np.float64 if double else np.float32)
-        return stub_parts(student, name, sizes, stubs, x, double)
-
-    double = True
-    try:
-        module, used = build(double)
-    except Raised:
-        double = False
-        module, used = build(double)
-    ready = {double: module}
-    return StubbedClass(module, used, lambda double: ready.pop(double, None) or build(double)[0])
-
-
-def stub_parts(
-    student: StudentCode,
-    name: str,
-    sizes: Mapping[str, int],
-    stubs: Mapping[str, np.ndarray],
-    trial: np.ndarray,
-    double: bool = False,
-) -> tuple[ModuleProxy, bool]:
-    """Build the class ``name`` with stubs (linear maps) for the classes ``stubs``; return whether all are used.
-
-    A class that is not implemented, absent or raises in its constructor is replaced entirely. For a class that is not
-    used at all, a submodule of its size is replaced instead. ``trial`` is the input for this test.
-    """
-    student.use_stubs(stubs, [part for part in stubs if not is_usable(student, part)])
-    try:
-        module = student.build(name, sizes, double=double)
-    except StudentError as error:
-        if not _is_about_part(error, name):
-            raise
-        student.use_stubs(stubs, list(stubs))
-        module = student.build(name, sizes, double=double, apart=True)
-    calls = module.count_stub_calls(trial)
-    unused = [part for part in stubs if not calls.get(part)]
-    inside = [module.use_stub(part, stubs[part], WEIGHTS[part] * sizes["d"] ** 2, sizes.get("L", 1)) for part in unused]
-    if unused and all(inside):
-        calls = module.count_stub_calls(trial)
-        unused = [part for part in unused if not calls.get(part)]
-    return module, not unused
-
-
-def _is_about_part(error: StudentError, name: str) -> bool:
-    """Return whether building the class ``name`` may have failed because of another class."""
-    if isinstance(error, NotDefined):
-        return error.name != name
-    if isinstance(error, Raised):
-        return bool({frame[2].split(".")[0] for frame in error.remote.frames} & (PARTS - {name}))
-    return True
-
-
-def is_usable(student: StudentCode, name: str) -> bool:
-    """Return whether the submission has a class of that name with an implemented constructor."""
-    try:
-        _, _, stubs = student.locate(name)
-    except (NotDefined, Raised):
-        return False
-    return "__init__" not in stubs

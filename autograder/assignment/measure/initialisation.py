@@ -9,7 +9,8 @@ import numpy as np
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs, parameter_usage, whole_model
-from autograder.assignment.measure.comparison import CHANGES_INITIAL_LOSS, already_deducted, format_percent
+from autograder.assignment.measure.comparison import format_percent
+from autograder.assignment.measure.effects import CHANGES_INITIAL_LOSS, already_deducted
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Dims, Sizes
