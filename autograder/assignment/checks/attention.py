@@ -37,7 +37,7 @@ MORE = 5  # heads, each of width 4
 WIDTH = D // H
 # Parameters besides the projection, for heads that fit no known layout.
 FEW = {0: "heads_not_registered", 3 * WIDTH**2: "heads_slice_input", 3 * H * WIDTH**2: "heads_slice_input"}
-GENTLE = 0.2  # inputs this small don't saturate the softmax
+SMALL_SCALE = 0.2  # inputs this small don't saturate the softmax
 # Inputs this large give scores that a fill of -20 doesn't mask; the first size with finite outputs is used, since a
 # softmax that is written out may overflow.
 BIG = (8, 4, 2)
@@ -145,9 +145,9 @@ def test_rows_sum_to_one(
     module, replica = build_twice(student)
     # If the weights sum to 1, an average of nearly equal vectors is nearly the same vector.
     x = draw_nearly_equal_rows(rng, B, T, D).astype(np.float32)
-    alone = outputs.output_under_weights(replica, weights, x[:, :1])
+    single = outputs.output_under_weights(replica, weights, x[:, :1])
     module.push(weights)
-    gap = np.abs(outputs.require_tensor(module(x), x.shape) - alone).max(-1) / max(1.0, float(np.abs(alone).max()))
+    gap = np.abs(outputs.require_tensor(module(x), x.shape) - single).max(-1) / max(1.0, float(np.abs(single).max()))
     if not gap.max() <= 10 * ALIKE:
         row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
         causes = already_deducted(deducted, ROWS_DO_NOT_SUM_TO_ONE)
@@ -183,7 +183,7 @@ def test_causal(
     changed[-1, 0] = rng.standard_normal(D)
     replica.push(weights)
     module.push(weights)
-    before, after = output_by_row(replica, GENTLE * x), output_by_row(module, GENTLE * changed)
+    before, after = output_by_row(replica, SMALL_SCALE * x), output_by_row(module, SMALL_SCALE * changed)
     for big in BIG:
         try:
             leaks = np.abs(output_by_row(module, big * changed) - output_by_row(replica, big * x)).max(-1)
@@ -217,12 +217,12 @@ def test_causal(
                 f"unchanged.",
                 "Does each position attend to itself?",
             )
-    blind = already_deducted(deducted, LOSES_PAST)
+    causes = already_deducted(deducted, LOSES_PAST)
     if not change[-1].min() > SMALL * scale:
         raise Failed(
             f"Changing x at position 0 left the output at position {int(change[-1].argmin())} unchanged.",
-            "" if blind else "Each position must attend to all positions up to its own.",
-            blind,
+            "" if causes else "Each position must attend to all positions up to its own.",
+            causes,
         )
     notes.remark("Each position attends to itself and all earlier positions, and to no later one.")
 
@@ -270,9 +270,9 @@ def output_by_row(module: ModuleProxy, x: np.ndarray) -> np.ndarray:
     """Return the output (B, T, D) for each row alone, from one batch if that makes no difference."""
     with contextlib.suppress(Failed, StudentError):
         one = slice(len(x) // 2, len(x) // 2 + 1)  # with rows before and after it
-        together, alone = require_output(module(x), x), require_output(module(x[one]), x[one])
-        if np.allclose(together[one], alone, rtol=0, atol=SMALL * np.abs(alone).max()):
-            return together
+        batched, single = require_output(module(x), x), require_output(module(x[one]), x[one])
+        if np.allclose(batched[one], single, rtol=0, atol=SMALL * np.abs(single).max()):
+            return batched
     return np.concatenate([require_output(module(row[None]), row[None]) for row in x])
 
 

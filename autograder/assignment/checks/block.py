@@ -26,7 +26,7 @@ pytestmark = pytest.mark.needs("Block")
 D, H = 24, 3
 SIZES = {"d": D, "H": H, "T_max": outputs.T_MAX}
 TRIAL = np.ones((1, 2, D), np.float32)
-QUIET = 1e-3  # size of nearly zero sublayers: exact zeros would give the check away
+TINY = 1e-3  # size of nearly zero sublayers: exact zeros would give the check away
 
 
 @pytest.mark.deducts
@@ -81,15 +81,15 @@ def test_residual_path(
     module.push(random_weights_for(module, rng))  # gains may start at zero
     if not np.abs(outputs.require_tensor(module(x), x.shape) - x).max() > 1e-3:
         raise Failed("The block returns x unchanged even if its attention and MLP return nonzero outputs.")
-    quiet = {name: QUIET * rng.standard_normal((D, D)) / np.sqrt(D) for name in active}
-    module, used = stub_parts(student, "Block", SIZES, quiet, TRIAL)
+    tiny = {name: TINY * rng.standard_normal((D, D)) / np.sqrt(D) for name in active}
+    module, used = stub_parts(student, "Block", SIZES, tiny, TRIAL)
     # All other weights are small too, so sublayers that are not separate modules are nearly zero as well.
     weights = random_weights_for(module, rng)
-    module.push({name: (QUIET * value).astype(np.float32) for name, value in weights.items()})
+    module.push({name: (TINY * value).astype(np.float32) for name, value in weights.items()})
     out = outputs.require_tensor(module(x), x.shape)
     gap = float(np.abs(out - x).max())
     causes = already_deducted(deducted, CHANGES_RESIDUAL)
-    if not gap <= 20 * QUIET:
+    if not gap <= 20 * TINY:
         raise Failed(
             f"With an attention and an MLP that return almost zero, the block changes x by up to {gap:.2g}; it should "
             f"be almost the identity.",
@@ -97,12 +97,12 @@ def test_residual_path(
             causes,
         )
     if used and "block" in layouts:
-        stubbed = build_with_stubs(student, "Block", SIZES, quiet, TRIAL)
+        stubbed = build_with_stubs(student, "Block", SIZES, tiny, TRIAL)
         # Mistakes in the residual path show however small the sublayers' outputs are.
-        now, reference = _compare_around_stubs(oracle, quiet, stubbed, shapes, rng), layouts["block"]
+        now, reference = _compare_around_stubs(oracle, tiny, stubbed, shapes, rng), layouts["block"]
         if reference.match and (not now.match or (now.names ^ reference.names) & CHANGES_RESIDUAL):
             raise Failed(
-                f"With sublayer outputs scaled by {QUIET:g}, the block computes something else.",
+                f"With sublayer outputs scaled by {TINY:g}, the block computes something else.",
                 "" if causes else "Does forward depend on the size of the sublayers' outputs?",
                 causes,
             )
@@ -161,9 +161,9 @@ def _require_formula(student: StudentCode, oracle: Oracle, B: int, T: int, rng: 
         if not found.matches:
             gap = "" if found.gap is None else f"; it is off by up to {format_percent(found.gap)}"
             silent = 1 if component == "attention" else 0
-            alone = [(_normalise(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
+            without_residual = [(_normalise(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
             which = "block_no_residual" if flat(set(matrices) - wide) and flat(wide) else ""
-            if oracle.identify(component, own, alone, {"d": D, "H": H}, {}, ROUNDED).matches:
+            if oracle.identify(component, own, without_residual, {"d": D, "H": H}, {}, ROUNDED).matches:
                 which = f"block_no_{'first' if silent else 'second'}_residual"
             causes = [mistakes.named(which)] if which else []
             raise Failed(

@@ -139,11 +139,11 @@ def test_qk_ov(
         else _products_of_weights(student, oracle, n, weights, deducted, shapes, rng)
     )
     if not _distance(out, x, pairs, n) <= 1e-3 * scale and not any(_are_equal(pairs, right) for right in own[:1]):
-        turned = ((True, False), (False, True), (True, True))
+        negated = ((True, False), (False, True), (True, True))
         known = {
             "products_transposed": any(
                 _distance(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
-                for qk, ov in turned
+                for qk, ov in negated
             ),
             "products_proj_transposed": any(_are_equal(pairs, wrong) for wrong in own[1:]),
         }
@@ -176,20 +176,20 @@ def _require_shared_table(student: StudentCode, n: Dims, deducted: set[str], rng
     model.push(weights)
     before = outputs.require_logits(model(idx), (ROWS, n.T_max, n.V)).astype(np.float64)
 
-    def moved(token: int, name: str, row: Row) -> tuple[np.ndarray, np.ndarray]:
+    def change_of_logits(token: int, name: str, row: Row) -> tuple[np.ndarray, np.ndarray]:
         """Measure how far a token's own logit and all others move when its row is negated, relative to the largest.
 
         A shift of all logits does not count, so log probabilities may be returned as logits.
         """
-        turned = weights[name].copy()
-        turned[row] *= -1
-        replica.push(weights | {name: turned})
+        negated = weights[name].copy()
+        negated[row] *= -1
+        replica.push(weights | {name: negated})
         change = outputs.require_logits(replica(idx), before.shape) - before
         gap = np.abs(change - np.median(change, -1, keepdims=True)) / max(1.0, float(np.abs(before).max()))
         return gap[..., token], np.delete(gap, token, -1)
 
     for name, row in _candidate_rows(model, n, absent):
-        own, others = moved(absent, name, row)
+        own, others = change_of_logits(absent, name, row)
         if others.max() <= CLOSE and own.min() > 0 and own.std() > CLOSE:
             break
     else:
@@ -200,7 +200,9 @@ def _require_shared_table(student: StudentCode, n: Dims, deducted: set[str], rng
         )
     present = int(idx[0, 0])
     looked_up = any(
-        moved(present, *place)[1].max() > CLOSE for place in _candidate_rows(model, n, present) if place[0] == name
+        change_of_logits(present, *place)[1].max() > CLOSE
+        for place in _candidate_rows(model, n, present)
+        if place[0] == name
     )
     if not looked_up and not already_deducted(deducted, LOSES_PAST):
         raise Failed(
@@ -261,7 +263,7 @@ def _products_of_weights(
 ) -> list[list[Pair]]:
     """Return the products of the module's weights, then those with the output projection transposed.
 
-    Empty if the layout is unknown. Mistakes of the module itself are judged elsewhere.
+    Empty if the layout is unknown. Mistakes of the module itself are deducted in its own check.
     """
     comparison = attention.compare_attention(student, oracle, n.H, shapes, rng, n.d, expected=deducted)
     if comparison.match is None or comparison.match.count != n.H:

@@ -34,8 +34,8 @@ ORACLE_TOLERANCE = 1e-5  # of the largest logit, if one side is the oracle's: it
 ALIKE = 1e-3  # difference between nearly equal positions: code could recognise equal ones
 CONSTANT = 3e-2  # of the largest logit: what that comes to through all blocks
 KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays, with changed rows before and after it
-GENTLE = 0.2
-MOVED = 1e-5  # of the largest logit; the least that an earlier token must move a logit
+SMALL_SCALE = 0.2
+LEAST_CHANGE = 1e-5  # of the largest logit; the least that an earlier token must move a logit
 
 
 @dataclass(frozen=True)
@@ -51,25 +51,28 @@ class Sides:
     rows_mix: float = 0.0
     tolerance: float = 0.0
 
-    def moved(self, row: int) -> np.ndarray:
+    def change(self, row: int) -> np.ndarray:
         """Return (T,): how far each position's logits moved, relative to the largest logit; 0 within rounding."""
-        moved = np.abs(self.after[row] - self.before[row]).max(-1) / logit_scale(self.before)
-        return np.where(moved <= self.tolerance, 0, moved)
+        change = np.abs(self.after[row] - self.before[row]).max(-1) / logit_scale(self.before)
+        return np.where(change <= self.tolerance, 0, change)
 
 
 @pytest.fixture(scope="module")
 def tokens(sizes: Sizes, module_rng: np.random.Generator) -> np.ndarray:
+    """Draw the tokens (B, T_max) of both sides of the comparison."""
     n = sizes.course
     return module_rng.integers(0, n.V, (len(CHANGED) + 1, n.T_max))
 
 
 @pytest.fixture(scope="module")
 def model(student: StudentCode, sizes: Sizes) -> ModuleProxy:
+    """Build GPT at the course configuration."""
     return student.shared("GPT", sizes.course.arguments())
 
 
 @pytest.fixture(scope="module")
 def weights(model: ModuleProxy, module_rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draw weights for every parameter of GPT."""
     return outputs.random_weights(model, module_rng)
 
 
@@ -105,7 +108,7 @@ def student_sides(
     n = sizes.course
     if not whole.mistakes and (known := whole.forward(weighted_model, n, weighted_model.pull() | weights, module_rng)):
         sides = compare_sides(known, forward_of(weighted_model, n), tokens, starts, n.V, ORACLE_TOLERANCE)
-        if not sides.rows_mix and not any(sides.moved(row)[:start].any() for row, start in enumerate(starts[:4])):
+        if not sides.rows_mix and not any(sides.change(row)[:start].any() for row, start in enumerate(starts[:4])):
             return sides
     replica = student.replica.shared("GPT", n.arguments())
     replica.push(weights)
@@ -149,15 +152,15 @@ def test_full_model(
     starts = student_sides.starts[:4]
     notes.record(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=starts)
     for sides in filter(None, (student_sides, oracle_sides)):
-        leaks = [(float(sides.moved(row)[:start].max()), row, start) for row, start in enumerate(starts)]
+        leaks = [(float(sides.change(row)[:start].max()), row, start) for row, start in enumerate(starts)]
         worst, row, start = max(leaks)
         if not worst <= TOLERANCE:
-            earliest = int(np.argmax(sides.moved(row) > TOLERANCE))
+            earliest = int(np.argmax(sides.change(row) > TOLERANCE))
             causes = already_deducted(deducted, LEAKS_FUTURE)
             raise Failed(
                 f"Changing the tokens from position {start} on moved the logits at position {earliest} by "
                 f"{worst * logit_scale(sides.before):.2g}; no logits before position {start} may move.",
-                "" if causes else _hint(matrix, sides.moved(row), start),
+                "" if causes else _hint(matrix, sides.change(row), start),
                 causes,
             )
     notes.remark(f"Changing the suffix from position {', '.join(map(str, starts))} on moved no earlier logit.")
@@ -175,23 +178,23 @@ def test_full_context(
 ) -> None:
     """Every logit depends on its own token and on the first one, through at least one block."""
     sides = student_sides
-    if any(~(sides.moved(row)[start:] > MOVED).all() for row, start in enumerate(sides.starts)):
-        small = {name: value * np.float32(GENTLE) if value.ndim > 1 else value for name, value in weights.items()}
+    if any(~(sides.change(row)[start:] > LEAST_CHANGE).all() for row, start in enumerate(sides.starts)):
+        small = {name: value * np.float32(SMALL_SCALE) if value.ndim > 1 else value for name, value in weights.items()}
         sides = measure_with_small_weights(student, sizes.course, small, tokens[CHANGED], sides.starts)
     causes = already_deducted(deducted, LOSES_PAST)
     for row, start in enumerate(sides.starts[:4]):
-        still = np.flatnonzero(~(sides.moved(row)[start:] > 0)) + start
-        if still.size:
+        unchanged = np.flatnonzero(~(sides.change(row)[start:] > 0)) + start
+        if unchanged.size:
             raise Failed(
-                f"Changing all tokens from position {start} on left the logits at position {still[0]} unchanged.",
+                f"Changing all tokens from position {start} on left the logits at position {unchanged[0]} unchanged.",
                 "" if causes else "Is idx embedded, and does each block add to its input rather than replace it?",
                 causes,
             )
-    moved = sides.moved(4)
-    blind = np.flatnonzero(~(moved > 0))
-    if blind.size:
+    change = sides.change(4)
+    unchanged = np.flatnonzero(~(change > 0))
+    if unchanged.size:
         raise Failed(
-            f"Changing the first token left the logits at position {blind[-1]} unchanged.",
+            f"Changing the first token left the logits at position {unchanged[-1]} unchanged.",
             ""
             if causes
             else "Each position should attend to all earlier ones: is the mask inverted, or a residual missing?",
@@ -202,7 +205,7 @@ def test_full_context(
             f"{whole.unused} All blocks are among these, so later positions depend on the past without attention.",
             whole_model.UNUSED,
         )
-    notes.record(reach=float(f"{moved[-1]:.2g}"))
+    notes.record(reach=float(f"{change[-1]:.2g}"))
     notes.remark(f"The first token affects the logits at all {sizes.course.T_max} positions.")
 
 
@@ -229,15 +232,15 @@ def test_rows_sum_to_one(
     epsilon = 0.0 if deducted & {"norm_over_time", "norm_over_both"} else ALIKE
     try:
         # In float64, since a norm along a constant axis amplifies rounding.
-        repeated, alone = logits_of_constant_input(student, n, row, rng, epsilon, double=True)
+        repeated, single = logits_of_constant_input(student, n, row, rng, epsilon, double=True)
     except Raised:
-        repeated, alone = logits_of_constant_input(student, n, row, rng, epsilon, double=False)
-    gap = np.abs(repeated - alone).max(-1) / logit_scale(alone)
+        repeated, single = logits_of_constant_input(student, n, row, rng, epsilon, double=False)
+    gap = np.abs(repeated - single).max(-1) / logit_scale(single)
     if not gap.max() <= CONSTANT:
         causes = already_deducted(deducted, ROWS_DO_NOT_SUM_TO_ONE)
         raise Failed(
             f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
-            f"{int(gap.argmax())} differ from a single token's by {gap.max() * logit_scale(alone):.2g}.",
+            f"{int(gap.argmax())} differ from a single token's by {gap.max() * logit_scale(single):.2g}.",
             "" if causes else "Do the attention weights of each position sum to 1, in every head?",
             causes,
         )
@@ -346,7 +349,7 @@ def different_tokens(tokens: np.ndarray, V: int) -> np.ndarray:
     return np.asarray((tokens + 1 + tokens % (V - 1)) % V)
 
 
-def _hint(matrix: np.ndarray, moved: np.ndarray, start: int) -> str:
+def _hint(matrix: np.ndarray, change: np.ndarray, start: int) -> str:
     """Say in one sentence where the leak comes from, judging by the influence matrix."""
     T = len(matrix)
     future = np.triu(matrix, 1) > 0
@@ -356,5 +359,5 @@ def _hint(matrix: np.ndarray, moved: np.ndarray, start: int) -> str:
         return "Only the next token leaks: does the causal mask keep one diagonal too many?"
     if future[np.triu_indices(T, 1)].all():
         return "Every later token leaks: is the mask applied to the scores before a softmax over the key axis?"
-    back = start - int(np.argmax(moved > 0))
+    back = start - int(np.argmax(change > 0))
     return f"The leak reaches back {back} position{'s' * (back > 1)}: which operation mixes positions outside the mask?"

@@ -55,7 +55,7 @@ def layouts() -> dict[str, Comparison]:
 
 @pytest.fixture(scope="session")
 def whole(suite: Suite, sizes: Sizes, oracle: Oracle, layouts: dict[str, Comparison], deducted: set[str]) -> WholeModel:
-    """Compare the full model with the oracle, after the classes' own checks (an order that the mark ``deducts`` ensures)."""
+    """Compare the full model with the oracle; the mark ``deducts`` makes the classes' own checks run first."""
     rng = suite.generator("whole_model")
     return whole_model.compare_whole_model(suite.student, oracle, layouts, sizes.course, replace(sizes.small, L=3), rng)
 

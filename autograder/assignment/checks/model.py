@@ -54,6 +54,7 @@ def model_comparison(
 
 @pytest.fixture(scope="module")
 def stub(sizes: Sizes, module_rng: np.random.Generator) -> np.ndarray:
+    """Draw the linear map (d, d) that replaces each block."""
     d = sizes.small.d
     return np.asarray(module_rng.standard_normal((d, d)) / np.sqrt(d))
 
@@ -73,7 +74,7 @@ def test_composition(
 ) -> None:
     """With stubs as blocks, GPT is embeddings, L blocks in order, final LayerNorm and unembedding."""
     # A wrong LayerNorm class is deducted once, although GPT uses it again.
-    elsewhere = [row.name for row in mistakes.of("norm") if row.name in deducted]
+    norm_mistakes = [row.name for row in mistakes.of("norm") if row.name in deducted]
     try:
         found = model_comparison or _compare_without_blocks(student, oracle, sizes, rng)
     except Failed:
@@ -87,7 +88,7 @@ def test_composition(
         layouts["model"] = model_comparison
     student.release()  # the stubs
     whole: WholeModel = request.getfixturevalue("whole")
-    raise_verdict(found, "GPT", notes, elsewhere)
+    raise_verdict(found, "GPT", notes, norm_mistakes)
     if whole.difference and not whole.unused:
         kind = Partial if len(whole.names) == 1 else Failed
         raise kind(whole.difference, "" if whole.names else whole_model.ARGUMENTS, whole.causes)

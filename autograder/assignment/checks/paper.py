@@ -115,7 +115,7 @@ def _shape(value: Any) -> tuple[int, int] | None:
 
 def _explain_value(value: float, V: int, d: int, std: float) -> list[Mistake]:
     """Return the mistake that gives this value instead of ln V + d std^2 / 2, if one does."""
-    near = (
+    gaps = (
         ("expected_loss_gap_missing", 0.0),
         ("expected_loss_gap_doubled", d * std**2),
         ("expected_loss_one_term", std**2 / 2),
@@ -123,5 +123,5 @@ def _explain_value(value: float, V: int, d: int, std: float) -> list[Mistake]:
         ("expected_loss_std", std * math.sqrt(d) / 2),
         ("expected_loss_std", std * d / 2),
     )
-    close = [name for name, gap in near if abs(value - math.log(V) - gap) <= EXACT * abs(value)]
-    return [mistakes.named(name) for name in close[:1]]
+    fitting = [name for name, gap in gaps if abs(value - math.log(V) - gap) <= EXACT * abs(value)]
+    return [mistakes.named(name) for name in fitting[:1]]

@@ -25,6 +25,7 @@ TIED = "your unembedding shares its weights with the token embedding, which is t
 
 @pytest.fixture(scope="module")
 def model(student: StudentCode, sizes: Sizes) -> ModuleProxy:
+    """Build GPT at the course configuration."""
     return build_gpt(student, sizes.course)
 
 
@@ -115,6 +116,7 @@ def test_other_sizes(
 def test_by_part(
     student: StudentCode, model: ModuleProxy, sizes: Sizes, request: pytest.FixtureRequest, notes: Notes
 ) -> None:
+    """Each part has the expected number of parameters, counted in the student's classes."""
     n = sizes.course
     found, right = count_parameters(student, n), parameter_count.expected_counts(n)
     counts = found.parts
@@ -144,7 +146,7 @@ def test_formula(student: StudentCode, sizes: Sizes, rng: np.random.Generator, n
         letters = student_formula.formula_arguments(dims)
         given = student_formula.call_formula(student, "parameter_count", letters)
         wrong = student_formula.compare_entries(
-            "parameter_count", letters, given, student_formula.expected_counts(dims), 0
+            "parameter_count", letters, given, student_formula.expected_entries(dims), 0
         )
         if wrong:
             key, measured = wrong

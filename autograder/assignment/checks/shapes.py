@@ -55,8 +55,8 @@ def compare_table(student: StudentCode, n: Dims, B: int, T: int, rng: np.random.
     rest = iter(table)
     for position, (stage, shapes) in enumerate(stages):
         if not any(found in shapes for _, found in rest):
-            near = table[position] if position < len(table) else None
-            given = f"yours is {near[0][:SHOWN]!r} {near[1]}" if near else f"you have {len(table)} rows"
+            row = table[position] if position < len(table) else None
+            given = f"yours is {row[0][:SHOWN]!r} {row[1]}" if row else f"you have {len(table)} rows"
             causes = _explain_shapes([shape for _, shape in table], [shapes for _, shapes in stages])
             raise Failed(
                 f"For idx of shape {(B, T)}, row {position + 1} of {len(stages)} should be {stage} {max(shapes)}; "

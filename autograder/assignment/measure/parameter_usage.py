@@ -173,12 +173,12 @@ def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, 
     every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
     weights = _draw_weights(model, rng)
     model.push(weights)
-    found, moving, seen = [], 0, _logits_with(model, {}, few, dims)
+    found, moving, logits = [], 0, _logits_with(model, {}, few, dims)
     for p in sorted(model.parameters, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
         changed = weights[p.name].copy()
         changed[rng.integers(len(changed)) if p.shape else ()] *= -1
-        before, seen = seen, _logits_with(model, {p.name: changed}, few, dims)
-        if _differ(before, seen) or _differ(
+        before, logits = logits, _logits_with(model, {p.name: changed}, few, dims)
+        if _differ(before, logits) or _differ(
             *(_logits_with(model, {p.name: value}, every, dims) for value in (weights[p.name], changed))
         ):
             moving += p.size

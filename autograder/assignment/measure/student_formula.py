@@ -21,7 +21,7 @@ def formula_arguments(dims: Dims) -> dict[str, int]:
     return {"V": dims.V, "T_max": dims.T_max, "d": dims.d, "L": dims.L}
 
 
-def expected_counts(dims: Dims) -> dict[str, float]:
+def expected_entries(dims: Dims) -> dict[str, float]:
     """Return the correct values of the student's formula."""
     return {**parameter_count.parts(**formula_arguments(dims)), "total": parameter_count.total(dims)}
 
@@ -89,7 +89,7 @@ def explain_in_letters(
     if len(set(values)) == 1:
         return measured, "", [mistakes.named("formula_constant")]
     term = parameter_count.as_formula(
-        [(n, round(value) - round(expected_counts(n)[key])) for n, value in zip(dims_used, values, strict=True)]
+        [(n, round(value) - round(expected_entries(n)[key])) for n, value in zip(dims_used, values, strict=True)]
     )
     if not term:
         return measured, "Which term of that part differs from your own class?", []
