@@ -18,7 +18,7 @@ from autograder.assignment.measure.comparison import ROUNDED
 from autograder.assignment.measure.effects import LOSES_PAST, already_deducted
 from autograder.assignment.measure.initialisation import ABOVE, BATCH, BELOW
 from autograder.assignment.measure.numeric import softmax, uniform_cross_entropy
-from autograder.assignment.oracle import layout, parameter_count
+from autograder.assignment.oracle import layouts, parameter_count
 from autograder.assignment.oracle.client import Oracle
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
@@ -100,7 +100,7 @@ def test_batched_heads(
     if not np.abs(got - right).max() <= CLOSE:
         tensors = {name: weights[name] for name in wanted}
         cases = [(x, got), (x[:, :1], outputs.require_tensor(batched(x[:, :1]), x[:, :1].shape))]
-        found = oracle.identify("attention", tensors, cases, {"d": n.d, "H": n.H}, {}, ROUNDED, readings=1)
+        found = oracle.identify("attention", tensors, cases, {"d": n.d, "H": n.H}, {}, ROUNDED, max_layouts=1)
         causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
         raise Failed(
             f"For the same weights the output differs from that of the loop over heads by up to "
@@ -269,9 +269,9 @@ def _products_of_weights(
     if comparison.match is None or comparison.match.count != n.H:
         return []
     tensors = [(p.name, p.shape) for p in comparison.module.parameters if p.name in comparison.weights]
-    reading = next(
+    layout = next(
         itertools.islice(
-            layout.candidate_layouts("attention", tensors, {"d": n.d, "H": n.H}), comparison.match.reading, None
+            layouts.candidate_layouts("attention", tensors, {"d": n.d, "H": n.H}), comparison.match.layout_index, None
         )
     )
     if not set(layouts.ROLES) <= layout.keys() or not all(name in weights for name, _ in tensors):

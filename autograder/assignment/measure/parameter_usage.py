@@ -124,15 +124,15 @@ def has_formula_layout(student: StudentCode, model: ModuleProxy, dims: Dims) -> 
     norms = (layout for layout, _ in layouts.norm_layouts(layouts.number_entries(around), d, ["ln1", "ln2"]))
     rest = (layout for layout, _ in layouts.model_layouts(outside, dims.V, dims.T_max, d))
     return (
-        is_filled(attention, layout.attention_layouts(attention, d, dims.H))
-        and is_filled(mlp, (reading for reading in layout.mlp_layouts(mlp, d) if reading["up"].shape == (d, 4 * d)))
+        is_filled(attention, layouts.attention_layouts(attention, d, dims.H))
+        and is_filled(mlp, (layout for layout in layouts.mlp_layouts(mlp, d) if layout["up"].shape == (d, 4 * d)))
         and is_filled(around, norms)
         and is_filled(outside, rest)
     )
 
 
 def shapes(parameters: Sequence[Parameter]) -> list[tuple[str, tuple[int, ...]]]:
-    """Return names and shapes as ``layout`` expects them."""
+    """Return names and shapes as ``layouts`` expects them."""
     return [(p.name, p.shape) for p in parameters]
 
 
@@ -150,17 +150,17 @@ def subtract_shapes(
     return None if taken.total() else rest
 
 
-def is_filled(tensors: list[tuple[str, tuple[int, ...]]], readings: Iterable[layout.Layout]) -> bool:
+def is_filled(tensors: list[tuple[str, tuple[int, ...]]], candidates: Iterable[layouts.Layout]) -> bool:
     """Return whether one of the first layouts uses every entry of ``tensors`` in the formula."""
     total = sum(math.prod(shape) for _, shape in tensors)
     try:
-        return any(_count_used_entries(reading) == total for reading in itertools.islice(readings, TRIED))
+        return any(_count_used_entries(layout) == total for layout in itertools.islice(candidates, TRIED))
     except ValueError:
         return False  # incompatible shapes
 
 
-def _count_used_entries(reading: layout.Layout) -> int:
-    places = np.concatenate([place.reshape(-1) for place in reading.values()])
+def _count_used_entries(layout: layouts.Layout) -> int:
+    places = np.concatenate([place.reshape(-1) for place in layout.values()])
     return int(np.count_nonzero(np.bincount(places[places >= 0])))
 
 

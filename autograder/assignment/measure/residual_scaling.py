@@ -13,7 +13,7 @@ from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs, parameter_usage, whole_model
 from autograder.assignment.measure.comparison import Comparison
 from autograder.assignment.mistakes import Mistake
-from autograder.assignment.oracle.layout import Layout, same_layout
+from autograder.assignment.oracle.layouts import Layout, same_layout
 from autograder.assignment.sizes import Dims
 from autograder.grading.verdict import Failed, Partial
 from autograder.sandbox.remote.errors import StudentError
@@ -128,7 +128,7 @@ def find_sublayers(student: StudentCode, layouts: Mapping[str, Comparison], n: D
         except StudentError:
             return []
         shapes = parameter_usage.shapes(parameters)
-        layout = same_layout(component, known, comparison.sizes, comparison.match.reading, shapes, sizes)
+        layout = same_layout(component, known, comparison.sizes, comparison.match.layout_index, shapes, sizes)
         if layout is None:
             return []
         sublayers.append(Sublayer(parameters, layout))

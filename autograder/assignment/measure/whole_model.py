@@ -190,7 +190,7 @@ def compare_at(
     same_mistakes = [match for match in found.matches if _deducted(match.mistakes) == expected]
     for match in same_mistakes[:1]:  # its own tensors may be laid out differently than in its own check
         tensors = tuple((name, value.shape) for name, value in own.items())
-        again, order = compose_and_order(ClassLayout(tensors, n.arguments(), match.reading, match.steps))
+        again, order = compose_and_order(ClassLayout(tensors, n.arguments(), match.layout_index, match.steps))
         if again and order:
             return _known_model(student, oracle, again.layout, order)
     names = {name for match in found.matches for name in _deducted(match.mistakes)} - expected
@@ -325,4 +325,4 @@ def _class_layout(comparison: Comparison) -> ClassLayout:
     match = comparison.match
     assert match is not None
     shapes = tuple((p.name, p.shape) for p in comparison.module.parameters if p.name in comparison.weights)
-    return ClassLayout(shapes, comparison.sizes, match.reading, match.steps)
+    return ClassLayout(shapes, comparison.sizes, match.layout_index, match.steps)
