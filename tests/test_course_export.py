@@ -7,9 +7,10 @@ import io
 
 import pytest
 
+from autograder.core import csv_sheet
+from autograder.core.csv_sheet import Sheet, defuse
 from autograder.core.errors import BadInput
-from autograder.course.output import csv_sheet, validate
-from autograder.course.output.csv_sheet import Sheet, defuse
+from autograder.course.output import validate
 from autograder.course.output.grade_export import FilledSheet, export
 from tests.course_kit import Course
 

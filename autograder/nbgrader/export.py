@@ -10,7 +10,7 @@ from nbgrader.api import MissingEntry
 from nbgrader.plugins import ExportPlugin
 
 from autograder.core.atomic import write_whole
-from autograder.course.output.csv_sheet import Sheet
+from autograder.core.csv_sheet import Sheet
 from autograder.nbgrader.gradebook import CELL
 
 PERSON = ("last_name", "first_name", "email")

@@ -87,7 +87,7 @@ def require_same_points(there: Mapping[str, float], points: Mapping[str, float])
 
 def fill(book: Gradebook, found: list[StudentResult], target: Path) -> FilledSheet:
     """Enter the scores of ``found``; students without a grade are skipped. Raises BadInput."""
-    from autograder.course.output.csv_sheet import Sheet
+    from autograder.core.csv_sheet import Sheet
     from autograder.course.output.grade_export import FilledSheet, count
 
     filled = FilledSheet(Sheet([], []))

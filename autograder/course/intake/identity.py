@@ -7,9 +7,9 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.core import csv_sheet
 from autograder.core.errors import BadInput
 from autograder.core.text import clean
-from autograder.course.output import csv_sheet
 
 # Column headers in lower case, by meaning.
 COLUMNS = {

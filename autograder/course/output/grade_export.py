@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder.core import csv_sheet
 from autograder.core.atomic import write_whole
+from autograder.core.csv_sheet import Sheet
 from autograder.core.errors import BadInput
 from autograder.course.gradebook.results import StudentResult, student_results
 from autograder.course.gradebook.store import Gradebook, now
 from autograder.course.intake import identity
-from autograder.course.output import csv_sheet, validate
-from autograder.course.output.csv_sheet import Sheet
+from autograder.course.output import validate
 
 FORMATS = ("csv", "canvas", "moodle", "nbgrader")
 NUMBERED = re.compile(r".+ \(\d+\)")  # an assignment's column in Canvas

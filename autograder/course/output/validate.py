@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from autograder.course.output.csv_sheet import Sheet, defuse
+from autograder.core.csv_sheet import Sheet, defuse
 
 IGNORED = re.compile(r"\b(Current|Final|Override) (Score|Points|Grade)\b")
 NUMBER = re.compile(r"\d+([.,]\d+)?")

@@ -43,7 +43,7 @@ def read(path: Path) -> Sheet:
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}; give the downloaded sheet") from None
-    return parse(_decoded(data), str(path))
+    return parse(_decode(data), str(path))
 
 
 def parse(text: str, shown: str) -> Sheet:
@@ -59,7 +59,7 @@ def parse(text: str, shown: str) -> Sheet:
     return Sheet([cell.strip() for cell in rows[0]], rows[1:], delimiter)
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
     try:
