@@ -25,7 +25,7 @@ pytest.importorskip("nbgrader")
 pytest.importorskip("jupytext")
 
 from autograder.nbgrader import autograde
-from autograder.nbgrader.course import make
+from autograder.nbgrader.course import create_course
 from autograder.nbgrader.gradebook import NAME, BadInput, enter_scores, open_gradebook, require_same_points
 
 ROWS = rubric.load(ASSIGNMENT)
@@ -169,7 +169,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]
     top = tmp_path_factory.mktemp("nbgrader")
     course = NbgraderCourse(top / "course", top / "home")
     course.home.mkdir()
-    make(course.root, ASSIGNMENT)
+    create_course(course.root, ASSIGNMENT)
     exchange = EXCHANGE.format(root=str(top / "exchange"), cache=str(top / "cache"))
     (course.home / "nbgrader_config.py").write_text(f"c = get_config(){exchange}")
     with (course.root / "nbgrader_config.py").open("a") as file:

@@ -44,7 +44,7 @@ NEXT = f"""{{out}}: ready. In that folder, with the nbgrader in {{bin}}:
   nbgrader export"""
 
 
-def make(out: Path, assignment: Assignment) -> None:
+def create_course(out: Path, assignment: Assignment) -> None:
     """Write the course to ``out``; an earlier one is updated, except for settings and scores."""
     source = out / "source" / NAME
     try:
@@ -54,15 +54,15 @@ def make(out: Path, assignment: Assignment) -> None:
                 (source / name).write_bytes(entry.data)
     except OSError as error:
         raise BadInput(f"{out}: {error.strerror}; choose a writable folder") from None
-    made = subprocess.run(
+    derived = subprocess.run(
         [sys.executable, "-m", "reference.derive", "--source", str((source / f"{NAME}.ipynb").absolute())],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    if made.returncode:
-        raise BadInput((made.stderr.strip().splitlines() or ["reference.derive failed"])[-1])
+    if derived.returncode:
+        raise BadInput((derived.stderr.strip().splitlines() or ["reference.derive failed"])[-1])
     config = out / "nbgrader_config.py"
     if not config.exists():
         write_whole(config, CONFIG.format(top=str(ROOT), name=NAME, course=assignment.name))
@@ -76,7 +76,7 @@ def main() -> int:
         print("OUT=FOLDER is missing: give the folder of the course", file=sys.stderr)
         return 2
     try:
-        make(Path(sys.argv[1]), assignments.load(DEFAULT))
+        create_course(Path(sys.argv[1]), assignments.load(DEFAULT))
     except BadInput as error:
         print(f"autograder: {error}", file=sys.stderr)
         return 2

@@ -40,22 +40,22 @@ class Table(ExportPlugin):  # type: ignore[misc]
                 row = {"assignment": assignment.name, "duedate": assignment.duedate, "student_id": student.id}
                 row |= {name: getattr(student, name) for name in PERSON} | {"max_score": assignment.max_score}
                 try:
-                    handed_in = gradebook.find_submission(assignment.name, student.id)
+                    submission = gradebook.find_submission(assignment.name, student.id)
                 except MissingEntry:
                     yield row | {"raw_score": 0.0, "late_submission_penalty": 0.0, "score": 0.0}
                     continue
-                row["timestamp"] = handed_in.timestamp
-                if not _ungraded(handed_in):
-                    late = handed_in.late_submission_penalty
-                    row |= {"raw_score": handed_in.score, "late_submission_penalty": late}
-                    row["score"] = max(0.0, handed_in.score - late)
+                row["timestamp"] = submission.timestamp
+                if not _is_ungraded(submission):
+                    late = submission.late_submission_penalty
+                    row |= {"raw_score": submission.score, "late_submission_penalty": late}
+                    row["score"] = max(0.0, submission.score - late)
                 yield row
 
 
-def _ungraded(handed_in: Any) -> bool:
+def _is_ungraded(submission: Any) -> bool:
     """Return whether a cell of the grader has neither automatic nor manual points."""
     return any(
         grade.name.startswith(CELL) and grade.auto_score is None and grade.manual_score is None
-        for notebook in handed_in.notebooks
+        for notebook in submission.notebooks
         for grade in notebook.grades
     )

@@ -48,7 +48,7 @@ def list_entries(path: Path) -> list[Entry]:
     """Return the files of the export at ``path``, sorted by name. Raises BadInput."""
     try:
         real = path.resolve(strict=True)
-        found = list(_of_folder(real) if real.is_dir() else _of_zip(real))
+        found = list(_walk_folder(real) if real.is_dir() else _walk_zip(real))
     except OSError as error:
         raise BadInput(f"{path}: {error.strerror}; give a folder of submissions or a downloaded archive") from None
     except UNREADABLE:
@@ -83,18 +83,18 @@ def pack_entries(found: list[Entry]) -> bytes:
             total += len(data)
             if total > MAX_ZIP:
                 raise Unreadable(f"more than {MAX_ZIP >> 20} MB; ask for the code alone")
-            info = zipfile.ZipInfo("/".join(map(_encodable, entry.parts)))
+            info = zipfile.ZipInfo("/".join(map(_make_encodable, entry.parts)))
             info.external_attr = LINK if entry.link else stat.S_IFREG << 16
             archive.writestr(info, data)
     return buffer.getvalue()
 
 
-def _encodable(name: str) -> str:
+def _make_encodable(name: str) -> str:
     """Return a name that a zip file can hold; one that is not UTF-8 stays unimportable."""
     return SURROGATE.sub(lambda found: f"\ufffd{ord(found[0]):x}", name.replace("\\", "_"))
 
 
-def _of_folder(root: Path) -> Iterator[Entry]:
+def _walk_folder(root: Path) -> Iterator[Entry]:
     folders: list[tuple[str, ...]] = [()]
     while folders:
         inside = folders.pop()
@@ -103,22 +103,22 @@ def _of_folder(root: Path) -> Iterator[Entry]:
         except OSError:
             if not inside:
                 raise
-            yield Entry((*inside, UNLISTED), _unlisted)
+            yield Entry((*inside, UNLISTED), _fail_to_list)
             continue
         for one in listed:
             if is_litter(one.name):
                 continue
             if not one.is_dir(follow_symlinks=False):
-                yield Entry((*inside, one.name), partial(_bytes, one.path), one.is_symlink())
+                yield Entry((*inside, one.name), partial(_read_file, one.path), one.is_symlink())
             elif len(inside) < MAX_DEPTH:
                 folders.append((*inside, one.name))
 
 
-def _unlisted(cap: int) -> bytes:
+def _fail_to_list(cap: int) -> bytes:
     raise Unreadable("a folder that cannot be listed; make it readable")
 
 
-def _bytes(path: str, cap: int) -> bytes:
+def _read_file(path: str, cap: int) -> bytes:
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -128,19 +128,19 @@ def _bytes(path: str, cap: int) -> bytes:
         raise Unreadable(f"{error.strerror}; make it readable") from None
 
 
-def _of_zip(path: Path) -> Iterator[Entry]:
+def _walk_zip(path: Path) -> Iterator[Entry]:
     archive = zipfile.ZipFile(path)
     for info in archive.infolist():
         parts = tuple(part for part in info.filename.replace("\\", "/").split("/") if part)
         if parts and not info.is_dir() and not any(map(is_litter, parts)):
             yield Entry(
                 parts,
-                partial(_member, archive, info),
+                partial(_read_member, archive, info),
                 stat.S_ISLNK(info.external_attr >> 16),
             )
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, cap: int) -> bytes:
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, cap: int) -> bytes:
     try:
         with archive.open(info) as file:
             return file.read(cap + 1)
