@@ -16,9 +16,11 @@ from autograder.core.assignment import DEFAULT
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput, Refused
 from autograder.course.cli import course
+from autograder.course.output import FORMATS
 
 app = typer.Typer(name="autograder", add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 app.add_typer(course)
+FORMATS["nbgrader"] = "autograder.nbgrader.gradebook"  # nbgrader/ imports course/, which must not import it back
 
 
 @app.callback()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -16,9 +17,10 @@ import pytest
 
 from autograder.assignment import ASSIGNMENT
 from autograder.course import commands
+from autograder.course.gradebook.records import ReportKey
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.runs.local_pool import GradeResult, RunConfig
-from autograder.course.runs.run import ReportKey
+from autograder.course.runs.run import make_key
 from autograder.grading import report as reports
 from autograder.grading import rubric
 from autograder.grading.report import Diagnosis, Report, Verdict
@@ -73,12 +75,12 @@ def report(sha256: str, text: str, key: ReportKey, rows: Rubric = ROWS, **eviden
 class Pool:
     """Grades at once; ``graded`` lists what. ``lose`` raises that many times, as a pool whose processes are gone."""
 
-    chunk, ahead, shared = 1, 2, True
+    chunk, max_running, is_shared = 1, 2, True
 
-    def __init__(self, conditions: RunConfig, lose: int = 0) -> None:
+    def __init__(self, config: RunConfig, lose: int = 0) -> None:
         self.key, self.rows, self.graded, self.lose, self.renewed = (
-            ReportKey.of(conditions),
-            conditions.rubric,
+            make_key(config),
+            config.rubric,
             [],
             lose,
             0,
@@ -102,8 +104,8 @@ class Pool:
 
 
 @contextlib.contextmanager
-def pool(conditions: RunConfig, *_: object) -> Iterator[Pool]:
-    yield Pool(conditions)
+def pool(config: RunConfig, *_: object) -> Iterator[Pool]:
+    yield Pool(config)
 
 
 class Course:
@@ -114,11 +116,11 @@ class Course:
         self.source.mkdir()
         self.graded: list[str] = []
         self.lose = 0
-        monkeypatch.setattr(commands, "_pool", self._pool)
+        monkeypatch.setattr(commands, "_open_pool", self._open_pool)
 
     @contextlib.contextmanager
-    def _pool(self, conditions: RunConfig, *_: object) -> Iterator[Pool]:
-        used = Pool(conditions, self.lose)
+    def _open_pool(self, config: RunConfig, *_: object) -> Iterator[Pool]:
+        used = Pool(config, self.lose)
         yield used
         self.graded = used.graded
 
@@ -131,7 +133,14 @@ class Course:
     def regrade(self, *paths: Path, **options: Any) -> int:
         """``regrade``; its exit status. ``graded`` then lists what was graded."""
         self.graded = []
-        defaults: dict[str, Any] = {"rubric": ROWS, "note": "", "allow_lower": False, "every": False, "accept": False}
+        defaults: dict[str, Any] = {
+            "rubric": ROWS,
+            "note": "",
+            "allow_lower": False,
+            "all_attempts": False,
+            "allow_weak_sandbox": False,
+        }
+        defaults["allow_weak_sandbox"] = False
         none = dict.fromkeys(("scheduler", "roster", "nbgrader_name", "seed"))
         with self.book() as book:
             return commands.regrade(ASSIGNMENT, book, paths or [self.source], workers=1, **(none | defaults | options))
@@ -147,26 +156,30 @@ class Course:
 
     def scores(self) -> dict[str, float | None]:
         """What counts, by name."""
-        from autograder.course.gradebook.results import student_results
+        from autograder.course.gradebook.results import compute_results
 
         with self.book() as book:
-            run = book.current()
+            run = book.find_current_run()
             assert run is not None
-            return {one.shown(False): one.score for one in student_results(book, run)}
+            return {one.student.display_name(False): one.score for one in compute_results(book, run)}
 
 
-def conditions(rows: Rubric = ROWS) -> RunConfig:
+def query(book: Gradebook, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    """Run SQL on the file of ``book``, over a connection of its own."""
+    with contextlib.closing(sqlite3.connect(book.folder / "gradebook.sqlite")) as database, database:
+        return database.execute(statement, values).fetchall()
+
+
+def make_config(rows: Rubric = ROWS) -> RunConfig:
     return RunConfig(ASSIGNMENT, rows, PUBLIC_SECRET)
 
 
 def dump(book: Gradebook) -> list[tuple[object, ...]]:
     """What the gradebook says, without times and numbers: equal for equal courses."""
-    return [
-        tuple(row)
-        for row in book.rows(
-            "SELECT run.kind, run.state, run.rubric, student.name, attempt, latest, entry.sha256, trouble, verdict.id,"
-            " status, score, verdict.max_score, message, diagnosis FROM entry JOIN run ON run.id = run JOIN student ON"
-            " student.id = student LEFT JOIN report ON report.id = entry.report LEFT JOIN verdict ON"
-            " verdict.report = report.id ORDER BY run.id, student.name, attempt, position"
-        )
-    ]
+    return query(
+        book,
+        "SELECT run.kind, run.state, run.rubric, student.name, attempt, latest, entry.sha256, trouble, verdict.id,"
+        " status, score, verdict.max_score, message, diagnosis FROM entry JOIN run ON run.id = run JOIN student ON"
+        " student.id = student LEFT JOIN report ON report.id = entry.report LEFT JOIN verdict ON"
+        " verdict.report = report.id ORDER BY run.id, student.name, attempt, position",
+    )

@@ -15,17 +15,18 @@ import pytest
 import yaml
 
 from autograder.assignment import ASSIGNMENT
+from autograder.core import csv_sheet
 from autograder.core.errors import BadInput
 from autograder.course import commands
 from autograder.course.gradebook.rescore import rescore
-from autograder.course.gradebook.results import student_results
+from autograder.course.gradebook.results import compute_results
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake import collect, downloads
-from autograder.course.intake.identity import person
-from autograder.course.output.grade_export import export
+from autograder.course.intake.identity import make_person
+from autograder.course.output.grade_export import export_grades
 from autograder.grading.report import Report
 from tests import course_kit
-from tests.course_kit import Course
+from tests.course_kit import Course, query
 
 WRONG = "# lose causality.full_model lose causality.full_context lose model.loss\n"
 SUFFIX = "assignsubmission_file_"
@@ -206,9 +207,10 @@ def test_a_display_name_with_a_participants_number_is_not_that_participant(
     assert list(scores.values()) == [None]
     assert "its name has two participant numbers" in course.said()
     with course.book() as book:
-        who = book.rows("SELECT student FROM identifier WHERE kind = 'moodle' AND value = '4711'")
-        assert len(who) == 1
-        assert [book.row("SELECT name FROM student WHERE id = ?", row[0])["name"] for row in who] == ["Victim Vale"]  # type: ignore[index]
+        known = (
+            "SELECT name FROM student JOIN identifier ON student.id = student WHERE kind = 'moodle' AND value = '4711'"
+        )
+        assert query(book, known) == [("Victim Vale",)]
 
 
 def test_a_file_named_like_a_participants_is_not_theirs(course: Course) -> None:
@@ -245,12 +247,12 @@ def test_names_that_are_alike_are_of_two_students_in_every_run(
     for _ in range(3):
         course.regrade()
         with course.book() as book:
-            run = book.current()
+            run = book.find_current_run()
             assert run is not None
-            found = list(student_results(book, run))
-            assert {one.entry["attempt"] for one in found if one.entry} == {1}
+            found = list(compute_results(book, run))
+            assert {one.entry.attempt for one in found if one.entry} == {1}
             assert sorted(one.score for one in found if one.score is not None) == [96.0, 100.0]
-            assert len(book.rows("SELECT * FROM student")) == 2
+            assert len(book.list_students()) == 2
 
 
 def test_namesakes_without_a_number_in_gradescope_are_two(course: Course) -> None:
@@ -258,7 +260,7 @@ def test_namesakes_without_a_number_in_gradescope_are_two(course: Course) -> Non
     for _ in range(2):
         course.regrade()
         with course.book() as book:
-            assert len(book.rows("SELECT * FROM student")) == 3
+            assert len(book.list_students()) == 3
     assert "2 ambiguous by name, graded separately: Kim Lee; Lee Kim" in course.said()
 
 
@@ -287,7 +289,7 @@ def test_who_shares_only_one_of_two_numbers_is_someone_else(course: Course) -> N
     course.regrade()
     assert set(course.scores()) == {"Ann", "Eve"}
     with course.book() as book:
-        assert len(book.rows("SELECT * FROM student")) == 2
+        assert len(book.list_students()) == 2
 
 
 def test_nobody_takes_the_grade_of_a_namesake_in_a_sheet_or_a_roster(course: Course, tmp_path: Path) -> None:
@@ -302,19 +304,28 @@ def test_nobody_takes_the_grade_of_a_namesake_in_a_sheet_or_a_roster(course: Cou
         course.regrade(roster=roster)
         assert course.scores() == {"Kim Lee": 100.0, "Lee Kim": None}
     with course.book() as book:
-        filled = export(book, "moodle", tmp_path / "out.csv", sheet)
-    assert [row[2] for row in filled.sheet.rows] == ["", ""]  # it could be either, so nobody gets it unasked
+        filled = export_grades(book, "moodle", tmp_path / "out.csv", sheet)
+    assert [row[2] for row in csv_sheet.read(tmp_path / "out.csv").rows] == [
+        "",
+        "",
+    ]  # it could be either, so nobody gets it unasked
     assert filled.not_in_sheet == ["Kim Lee"]
 
 
 def test_a_name_alone_does_not_take_what_a_number_says_is_anothers(course: Course) -> None:
     with course.book() as book:
-        (ann,) = book.students([person("Ann", email="ann@x.edu")])
-        assert book.matched([person("Ann", sid="9"), person("", email="ann@x.edu")]) == [None, ann]
-        assert book.matched([person("Ann", sid="9")]) == [ann]
-        assert book.matched([person("Ann", sid="9"), person("Ann", sid="8")]) == [None, None]
-        book.students([person("Bob", sid="1", email="b@x.edu"), person("Bob", sid="2", email="c@x.edu"), person("Eve")])
-        assert book.matched([person("Eve", sid="1", email="c@x.edu")]) == [None]
+        (ann,) = book.add_students([make_person("Ann", email="ann@x.edu")])
+        assert book.match_students([make_person("Ann", sid="9"), make_person("", email="ann@x.edu")]) == [None, ann]
+        assert book.match_students([make_person("Ann", sid="9")]) == [ann]
+        assert book.match_students([make_person("Ann", sid="9"), make_person("Ann", sid="8")]) == [None, None]
+        book.add_students(
+            [
+                make_person("Bob", sid="1", email="b@x.edu"),
+                make_person("Bob", sid="2", email="c@x.edu"),
+                make_person("Eve"),
+            ]
+        )
+        assert book.match_students([make_person("Eve", sid="1", email="c@x.edu")]) == [None]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -450,7 +461,7 @@ def graded(course: Course, monkeypatch: pytest.MonkeyPatch, evidence: dict[str, 
 
 def report_of(course: Course, name: str, suffix: str) -> str:
     with course.book() as book:
-        return (course.out / "reports" / f"{book.named(name)['alias']}{suffix}").read_text("utf-8")
+        return (course.out / "reports" / f"{book.find_student(name).alias}{suffix}").read_text("utf-8")
 
 
 def test_figures_that_are_not_finite_are_drawn(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -478,13 +489,15 @@ def test_a_report_that_cannot_be_drawn_is_plain_and_the_others_are_written(
 def test_a_report_that_is_damaged_on_the_disk_stops_nobody(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     graded(course, monkeypatch, {})
     with course.book() as book:
-        (found,) = book.rows(
-            "SELECT document FROM report JOIN entry ON report.id = report WHERE student = ?", book.named("eve")["id"]
-        )
-        path = course.out / "results" / found["document"]
+        (document,) = query(
+            book,
+            "SELECT document FROM report JOIN entry ON report.id = report JOIN student ON student.id = student"
+            " WHERE name = 'eve'",
+        )[0]
+        path = course.out / "results" / document
         whole = path.read_text()
         path.write_text("{")
-        book.db.execute("DELETE FROM page")
+        query(book, "DELETE FROM page")
         commands.write_pages(book)
         assert "could not be rendered (BadInput)" in (course.out / "index.html").read_text()
         rubric = course_kit.ROWS.model_copy(update={"version": "other"})
@@ -495,14 +508,14 @@ def test_a_report_that_is_damaged_on_the_disk_stops_nobody(course: Course, monke
 
 
 def test_a_report_that_cannot_be_kept_is_one_students_trouble(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Gradebook.keep
+    real = Gradebook.save_report
 
-    def keep(book: Gradebook, report: Report, name: str) -> int:
+    def save_report(book: Gradebook, report: Report, name: str) -> int:
         if report.checks[0].status != "passed":
             "\ud800".encode()
         return real(book, report, name)
 
-    monkeypatch.setattr(Gradebook, "keep", keep)
+    monkeypatch.setattr(Gradebook, "save_report", save_report)
     for name in ("ann", "bob"):
         hand(course.source / name)
     hand(course.source / "eve", "# lose attention.shape\n")

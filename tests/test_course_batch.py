@@ -27,7 +27,7 @@ from autograder.grading import secret
 from autograder.grading.rubric import Rubric
 from autograder.submission.read import read_submission
 from tests.conftest import ROOT
-from tests.course_kit import ROWS, Course, Pool, dump
+from tests.course_kit import ROWS, Course, Pool, dump, query
 
 
 def test_each_student_gets_their_verdicts_and_equal_sources_are_graded_once(course: Course) -> None:
@@ -91,10 +91,10 @@ def test_a_submission_at_which_the_graders_are_lost_each_time_is_no_zero(course:
 class Fragile(Pool):
     """Three graders of which all are lost at a submission that says ``kill``."""
 
-    ahead = 3
+    max_running = 3
 
-    def __init__(self, conditions: RunConfig, threads: ThreadPoolExecutor) -> None:
-        super().__init__(conditions)
+    def __init__(self, config: RunConfig, threads: ThreadPoolExecutor) -> None:
+        super().__init__(config)
         self.threads, self.lost = threads, threading.Event()
 
     def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[GradeResult]]:
@@ -116,7 +116,7 @@ class Fragile(Pool):
 def test_neighbours_of_a_submission_that_kills_the_graders_keep_their_grade(course: Course) -> None:
     course.hand_in(**{f"s{n}": f"# {n}" for n in range(5)}, eve="# kill", mallory="# kill too")
     with ThreadPoolExecutor() as threads:
-        course.patch.setattr(commands, "_pool", lambda conditions, *_: nullcontext(Fragile(conditions, threads)))
+        course.patch.setattr(commands, "_open_pool", lambda config, *_: nullcontext(Fragile(config, threads)))
         assert course.regrade() == 3
     assert course.scores() == {f"s{n}": 100.0 for n in range(5)} | {"eve": None, "mallory": None}
     assert course.said().count("lost 3 times") == 1  # one reason for both
@@ -127,7 +127,7 @@ def test_a_result_that_was_written_but_not_entered_is_taken_in(course: Course) -
     course.regrade()
     with course.book() as book:
         for table in ("entry", "run", "verdict", "report"):
-            book.db.execute(f"DELETE FROM {table}")
+            query(book, f"DELETE FROM {table}")
     course.regrade()
     assert course.graded == []
     assert course.scores() == {"ada": 100.0}
@@ -140,7 +140,7 @@ def test_what_is_no_report_is_graded_anew(course: Course) -> None:
     path.write_text("{}")
     with course.book() as book:
         for table in ("entry", "run", "verdict", "report"):
-            book.db.execute(f"DELETE FROM {table}")
+            query(book, f"DELETE FROM {table}")
     course.regrade()
     assert len(course.graded) == 1
     assert course.scores() == {"ada": 100.0}
@@ -148,7 +148,7 @@ def test_what_is_no_report_is_graded_anew(course: Course) -> None:
 
 def test_ctrl_c_keeps_what_is_graded_and_says_how_to_go_on(course: Course) -> None:
     course.hand_in(**{f"s{n}": f"# {n}" for n in range(5)})
-    real = run._keep
+    real = run._save_result
     kept: list[int] = []
 
     def keep(*arguments: Any) -> None:
@@ -157,10 +157,10 @@ def test_ctrl_c_keeps_what_is_graded_and_says_how_to_go_on(course: Course) -> No
         kept.append(1)
         real(*arguments)
 
-    course.patch.setattr(run, "_keep", keep)
+    course.patch.setattr(run, "_save_result", keep)
     assert course.regrade() == 130
     assert "2 of 5 are graded and saved; repeat the command to continue" in course.said()
-    course.patch.setattr(run, "_keep", real)
+    course.patch.setattr(run, "_save_result", real)
     assert course.regrade() == 0
     assert len(course.graded) == 3
 
@@ -192,12 +192,12 @@ def test_a_file_that_is_no_gradebook_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_exported_score_falls_only_when_allowed(course: Course) -> None:
-    from autograder.course.output.grade_export import export
+    from autograder.course.output.grade_export import export_grades
 
     course.hand_in(ada="# 1", bob="# 2")
     course.regrade()
     with course.book() as book:
-        export(book, "csv", course.source.parent / "scores.csv")
+        export_grades(book, "csv", course.source.parent / "scores.csv")
     course.hand_in(ada="# lose causality.full_model lose model.loss", bob="# 3")
     with pytest.raises(BadInput, match="--allow-lower"):
         course.regrade()
@@ -209,12 +209,12 @@ def test_an_exported_score_falls_only_when_allowed(course: Course) -> None:
 
 
 def test_no_grade_in_place_of_an_exported_one_is_no_fall(course: Course) -> None:
-    from autograder.course.output.grade_export import export
+    from autograder.course.output.grade_export import export_grades
 
     course.hand_in(ada="# 1")
     course.regrade()
     with course.book() as book:
-        export(book, "csv", course.source.parent / "scores.csv")
+        export_grades(book, "csv", course.source.parent / "scores.csv")
     course.hand_in(ada="# error mlp.width")
     assert course.regrade() == 3
 
@@ -236,14 +236,14 @@ class Slow(course_kit.Pool):
 
 import contextlib
 @contextlib.contextmanager
-def pool(conditions, *_):
-    yield Slow(conditions)
-commands._pool = pool
+def pool(config, *_):
+    yield Slow(config)
+commands._open_pool = pool
 with commands.open_gradebook(Path(sys.argv[2]), None, create=True) as book, commands.exclusive_lock(book):
     print("ready", flush=True)
-    commands.regrade(ASSIGNMENT, book, [Path(sys.argv[1])], workers=1, scheduler=None, roster=None, every=False,
+    commands.regrade(ASSIGNMENT, book, [Path(sys.argv[1])], workers=1, scheduler=None, roster=None, all_attempts=False,
                     nbgrader_name=None,
-                    seed=None, rubric=course_kit.ROWS, note="", allow_lower=False, accept=False)
+                    seed=None, rubric=course_kit.ROWS, note="", allow_lower=False, allow_weak_sandbox=False)
 """
 
 
@@ -290,12 +290,12 @@ def test_what_a_killed_command_was_writing_is_swept_away(course: Course) -> None
 
 
 def test_the_file_of_a_report_is_named_after_all_that_decides_it(course: Course) -> None:
-    from tests.course_kit import conditions
+    from tests.course_kit import make_config
 
-    key = run.ReportKey.of(conditions())
+    key = run.make_key(make_config())
     other: Rubric = ROWS.model_copy(update={"version": "0"})
-    assert key.document("a" * 64) != run.ReportKey.of(conditions(other)).document("a" * 64)
-    assert key.document("a" * 64).count("/") == 0
+    assert key.file_name("a" * 64) != run.make_key(make_config(other)).file_name("a" * 64)
+    assert key.file_name("a" * 64).count("/") == 0
 
 
 # --- the secret -------------------------------------------------------------------------------------------------------
@@ -304,15 +304,15 @@ def test_the_file_of_a_report_is_named_after_all_that_decides_it(course: Course)
 def used(course: Course, **options: Any) -> bytes:
     """The secret that a run grades with."""
     found = []
-    pool = commands._pool
+    pool = commands._open_pool
 
-    def look(conditions: RunConfig, *rest: Any) -> Any:
-        found.append(conditions.secret)
-        return pool(conditions, *rest)
+    def look(config: RunConfig, *rest: Any) -> Any:
+        found.append(config.secret)
+        return pool(config, *rest)
 
-    course.patch.setattr(commands, "_pool", look)
+    course.patch.setattr(commands, "_open_pool", look)
     course.regrade(**options)
-    course.patch.setattr(commands, "_pool", pool)
+    course.patch.setattr(commands, "_open_pool", pool)
     return found[0]
 
 

@@ -10,9 +10,10 @@ import pytest
 from autograder.core import csv_sheet
 from autograder.core.csv_sheet import Sheet, defuse
 from autograder.core.errors import BadInput
-from autograder.course.output import validate
-from autograder.course.output.grade_export import FilledSheet, export
-from tests.course_kit import Course
+from autograder.course.output import FORMATS, canvas, csv_table, get_format, moodle
+from autograder.course.output.export_format import ExportedGrades
+from autograder.course.output.grade_export import export_grades
+from tests.course_kit import Course, query
 
 LOST = "# lose causality.full_model lose model.loss half mlp.position_wise lose bonus.qk_ov lose bonus.weight_tying"
 HOSTILE = ['=HYPERLINK("http://x","y")', "O'Neil, José", '"Zoë" 🎉', "+1 (Bob)", "-Dash", "@at", "Ayşe; Öztürk"]
@@ -42,17 +43,18 @@ def graded(course: Course) -> Course:
     course.hand_in(**{f"student{n}": f"{LOST}\n# {n}" for n in range(len(HOSTILE) - 1)}, student6="")
     course.regrade(roster=root / "canvas.csv")
     with course.book() as book:
-        from autograder.course.intake.identity import roster
+        from autograder.course.intake.identity import read_roster
 
-        for person in roster(root / "moodle.csv"):
-            book.student(person, on_roster=True)
+        for person in read_roster(root / "moodle.csv"):
+            book.add_students([person], on_roster=True)
     return course
 
 
-def written(course: Course, form: str, sheet: str = "", **options: object) -> tuple[Sheet, FilledSheet]:
+def written(course: Course, form: str, sheet: str = "", **options: object) -> tuple[Sheet, ExportedGrades]:
     target = course.source.parent / f"out-{form}.csv"
     with course.book() as book:
-        filled = export(book, form, target, course.source.parent / sheet if sheet else None, **options)  # type: ignore[arg-type]
+        source = course.source.parent / sheet if sheet else None
+        filled = export_grades(book, form, target, source, **options)  # type: ignore[arg-type]
     return csv_sheet.read(target), filled
 
 
@@ -62,7 +64,7 @@ def test_canvas_fills_its_own_column_and_nothing_else(graded: Course) -> None:
     sheet, filled = written(graded, "canvas", "canvas.csv", column="HW 5 (12)")
     assert sheet.header == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "HW 5 (12)"]
     assert [row[-1] for row in sheet.rows] == ["100", *["93"] * 6, "", ""]
-    assert validate.canvas(sheet) == []
+    assert canvas.find_problems(sheet) == []
     assert len(filled.scores) == 6
     assert [text.partition(" (")[2].split(":")[0] for text in filled.without_score] == [
         "submission/gpt.py",
@@ -75,7 +77,7 @@ def test_moodle_fills_the_grade_and_leaves_the_rest(graded: Course) -> None:
     assert ",".join(sheet.header) == MOODLE.strip()
     assert [row[4] for row in sheet.rows] == [*["93"] * 6, ""]
     assert {row[-1] for row in sheet.rows} == {"kept"}
-    assert validate.moodle(sheet) == []
+    assert moodle.find_problems(sheet) == []
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
@@ -104,7 +106,7 @@ def test_the_plain_table_has_everyone_and_no_formula(graded: Course) -> None:
     rows = [dict(zip(sheet.header, row, strict=True)) for row in sheet.rows]
     assert {row["name"] for row in rows} >= {defuse(name) for name in HOSTILE}
     assert sorted(row["score"] for row in rows) == ["", "", *["93"] * 6]
-    assert validate.plain(sheet) == []
+    assert csv_table.find_problems(sheet) == []
     raw = (graded.source.parent / "out-csv.csv").read_text("utf-8-sig")
     for row in csv.reader(io.StringIO(raw, newline="")):
         for cell in row:
@@ -112,7 +114,9 @@ def test_the_plain_table_has_everyone_and_no_formula(graded: Course) -> None:
 
 
 def test_with_hidden_names_the_plain_table_has_none(graded: Course) -> None:
-    sheet, _ = written(graded, "csv", anonymous=True)
+    with graded.book() as book:
+        book.set_anonymous(True)
+    sheet, _ = written(graded, "csv")
     assert not {cell for row in sheet.rows for cell in row} & set(HOSTILE)
 
 
@@ -148,15 +152,24 @@ def test_cells_that_a_spreadsheet_would_execute_are_defused(cell: str, safe: str
     ],
 )
 def test_the_validators_find_what_an_importer_would_not_take(form: str, text: str, says: str) -> None:
-    assert any(says in problem for problem in validate.CHECKS[form](csv_sheet.parse(text, "x")))
+    assert any(says in problem for problem in get_format(form).find_problems(csv_sheet.parse(text, "x")))
+
+
+def test_every_format_has_the_same_interface() -> None:
+    import autograder.cli  # noqa: F401, registers nbgrader
+
+    assert list(FORMATS) == ["csv", "canvas", "moodle", "nbgrader"]
+    for name in FORMATS:
+        assert isinstance(get_format(name).NEEDS_NAMES, bool)
+        assert callable(get_format(name).write)
 
 
 def test_every_export_is_on_record(graded: Course) -> None:
     written(graded, "csv")
     written(graded, "moodle", "moodle.csv")
     with graded.book() as book:
-        assert [row["format"] for row in book.rows("SELECT format FROM export ORDER BY id")] == ["csv", "moodle"]
-        assert len(book.rows("SELECT * FROM exported")) == 12
+        assert query(book, "SELECT format FROM export ORDER BY id") == [("csv",), ("moodle",)]
+        assert len(query(book, "SELECT * FROM exported")) == 12
 
 
 def test_logins_that_differ_in_capitals_alone_are_two_students_of_nbgrader(course: Course) -> None:
@@ -165,7 +178,7 @@ def test_logins_that_differ_in_capitals_alone_are_two_students_of_nbgrader(cours
     course.regrade()
     target = course.source.parent / "gradebook.db"
     with course.book() as book:
-        export(book, "nbgrader", target)
+        export_grades(book, "nbgrader", target)
     with api.Gradebook(f"sqlite:///{target}") as theirs:
         assert sorted(s.score for s in theirs.assignment_submissions("step-05")) == [93.0, 100.0]
 
@@ -174,7 +187,7 @@ def test_nbgraders_gradebook_has_the_scores(graded: Course) -> None:
     api = pytest.importorskip("nbgrader.api", reason="nbgrader is not installed")
     target = graded.source.parent / "gradebook.db"
     with graded.book() as book:
-        export(book, "nbgrader", target)
+        export_grades(book, "nbgrader", target)
     with api.Gradebook(f"sqlite:///{target}") as theirs:
         found = {s.student.id: (s.score, s.max_score) for s in theirs.assignment_submissions("step-05")}
         assert found == {f"student{n}": (93.0, 100.0) for n in range(6)}
@@ -183,7 +196,7 @@ def test_nbgraders_gradebook_has_the_scores(graded: Course) -> None:
         mlp.manual_score = 3.0
         theirs.db.commit()
     with graded.book() as book:
-        export(book, "nbgrader", target)
+        export_grades(book, "nbgrader", target)
     with api.Gradebook(f"sqlite:///{target}") as theirs:
         mlp = theirs.find_grade("check-mlp", "step-05", "step-05", "student1")
         assert (mlp.auto_score, mlp.manual_score, mlp.needs_manual_grade) == (6.0, 3.0, True)

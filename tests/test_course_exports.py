@@ -14,7 +14,7 @@ from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput
 from autograder.course.intake import collect, downloads
 from autograder.course.intake.downloads import Attempt
-from autograder.course.intake.identity import Person, find_listed, name_key, roster
+from autograder.course.intake.identity import Person, name_key, parse_row, read_roster
 from autograder.submission.read import read_submission
 from tests.conftest import ROOT
 from tests.course_kit import Course
@@ -61,8 +61,8 @@ def taken(tmp_path: Path, *paths: Path, **options: object) -> dict[str, list[col
     people: list[str] = []
 
     def known(found: Sequence[Person]) -> list[int]:
-        people.extend(dict.fromkeys(who.shown for who in found if who.shown not in people))
-        return [people.index(who.shown) for who in found]
+        people.extend(dict.fromkeys(who.display_name for who in found if who.display_name not in people))
+        return [people.index(who.display_name) for who in found]
 
     store = tmp_path / "store"
     store.mkdir(exist_ok=True)
@@ -159,7 +159,7 @@ def test_of_several_attempts_the_latest_counts_and_all_are_there_on_request(tmp_
         (root / "ada" / f"attempt{attempt}" / "gpt.py").write_text(f"# {attempt}\n")
     (root / "bob.py").write_text(CODE)
     assert [(item.attempt, item.submitted) for item in taken(tmp_path, root)["ada"]] == [(2, "attempt10")]
-    every = taken(tmp_path, root, every=True)
+    every = taken(tmp_path, root, all_attempts=True)
     assert [(item.submitted, item.latest) for item in every["ada"]] == [("attempt9", False), ("attempt10", True)]
     assert len(every["bob"]) == 1
 
@@ -234,35 +234,40 @@ def test_rosters_of_platforms_are_read_and_rows_about_no_one_are_not_people(tmp_
         '"Öztürk, Ayşe",77,ayse,A,\n"Student, Test",99,x,A,\n',
         "utf-8-sig",
     )
-    (found,) = roster(canvas)
+    (found,) = read_roster(canvas)
     assert (found.name, dict(found.ids)) == ("Öztürk, Ayşe", {"canvas": "77", "login": "ayse"})
     moodle = tmp_path / "moodle.csv"
     moodle.write_text("Identifier;Full name;Email address\nParticipant 5;Bob;BOB@x.edu\n")
-    assert dict(roster(moodle)[0].ids) == {"moodle": "5", "email": "bob@x.edu"}
+    assert dict(read_roster(moodle)[0].ids) == {"moodle": "5", "email": "bob@x.edu"}
     plain = tmp_path / "plain.csv"
     plain.write_bytes("First name,Last name,Student ID\nJosé,O'Neil,7\n".encode("cp1252"))
-    assert (roster(plain)[0].name, dict(roster(plain)[0].ids)) == ("José O'Neil", {"sid": "7"})
+    assert (read_roster(plain)[0].name, dict(read_roster(plain)[0].ids)) == ("José O'Neil", {"sid": "7"})
     (tmp_path / "odd.csv").write_text("colour\nred\n")
     with pytest.raises(BadInput, match="no column for a name"):
-        roster(tmp_path / "odd.csv")
-    assert find_listed(["", ""], ["Name", "Email"]) is None
+        read_roster(tmp_path / "odd.csv")
+    assert parse_row(["", ""], ["Name", "Email"]) is None
     assert name_key("Öztürk, Ayşe") == name_key("ayse ozturk")
 
 
 def test_students_are_recognised_across_exports_and_namesakes_are_not_mixed_up(course: Course) -> None:
-    from autograder.course.intake.identity import person
+    from autograder.course.intake.identity import make_person
 
     with course.book() as book:
-        listed_ = book.student(person("Doe, Jane", canvas="1", email="jane@x.edu"), on_roster=True)
-        assert book.student(person("doejane", canvas="1")) == listed_
-        assert book.student(person("Jane Doe", email="Jane@X.edu")) == listed_
-        assert book.student(person("Jane Doe", moodle="88")) == listed_  # by name: nothing speaks against it
-        other = book.student(person("Jane Doe", canvas="2"))
+
+        def add(person: Person, on_roster: bool = False) -> int:
+            (number,) = book.add_students([person], on_roster)
+            return number
+
+        listed_ = add(make_person("Doe, Jane", canvas="1", email="jane@x.edu"), on_roster=True)
+        assert add(make_person("doejane", canvas="1")) == listed_
+        assert add(make_person("Jane Doe", email="Jane@X.edu")) == listed_
+        assert add(make_person("Jane Doe", moodle="88")) == listed_  # by name: nothing speaks against it
+        other = add(make_person("Jane Doe", canvas="2"))
         assert other != listed_
-        assert book.student(person("Jane Doe", sid="3")) not in (listed_, other)  # by name it could be either
-        assert book.student(person("jane@x.edu", label="jane@x.edu")) == listed_
+        assert add(make_person("Jane Doe", sid="3")) not in (listed_, other)  # by name it could be either
+        assert add(make_person("jane@x.edu", label="jane@x.edu")) == listed_
         with pytest.raises(BadInput, match="3 students; use one of student-"):
-            book.named("jane doe")
+            book.find_student("jane doe")
 
 
 def test_a_roster_says_who_is_missing(course: Course) -> None:

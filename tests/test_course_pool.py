@@ -18,11 +18,12 @@ import pytest
 
 from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput, Refused
+from autograder.course.gradebook.records import ReportKey
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake import collect
 from autograder.course.runs import dask_pool, local_pool
 from autograder.course.runs.local_pool import GradeResult, LocalPool, RunConfig, open_local_pool
-from autograder.course.runs.run import ReportKey, find_missing, finish_run, grade_all, plan_run
+from autograder.course.runs.run import find_missing, finish_run, grade_all, make_key, plan_run
 from autograder.grading import rubric
 from autograder.grading.report import Report
 from autograder.grading.rubric import Rubric
@@ -53,12 +54,12 @@ def planned_run(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook,
         (source / f"s{n}").mkdir(parents=True)
         bank_file.load(path).write(source / f"s{n}")
     book = Gradebook(folder / "out", create=True)
-    key = ReportKey.of(RunConfig(ASSIGNMENT, rows, PUBLIC_SECRET))
-    with book.all_or_nothing():
+    key = make_key(RunConfig(ASSIGNMENT, rows, PUBLIC_SECRET))
+    with book.transaction():
         run = plan_run(
             book,
             key,
-            collect.collect_attempts([source], folder / "out" / "submissions", book.students, ASSIGNMENT),
+            collect.collect_attempts([source], folder / "out" / "submissions", book.add_students, ASSIGNMENT),
             "in",
             "",
         )
@@ -93,7 +94,7 @@ def test_graders_share_a_zygote_and_a_killed_one_costs_nothing_but_time(
         assert found.model_dump(include={"checks", "score"}) == expected
     assert len(list((tmp_path / "out" / "results").iterdir())) == 4
     assert {row[1] for row in dump(book)} == {"current"}
-    book.db.close()
+    book.close()
 
 
 def test_with_the_main_process_killed_nothing_lives_on(tmp_path: Path) -> None:
@@ -142,13 +143,13 @@ def test_where_student_code_is_not_kept_in_a_course_is_graded_only_if_that_is_ac
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selftest, "find_escapes", lambda *_: ("open connections",))
-    conditions = RunConfig(ASSIGNMENT, rubric.load(ASSIGNMENT), PUBLIC_SECRET)
+    config = RunConfig(ASSIGNMENT, rubric.load(ASSIGNMENT), PUBLIC_SECRET)
     with pytest.raises(Refused, match="open connections"):
-        local_pool.opened(conditions)
-    zygote, accepted = local_pool.opened(replace(conditions, accept=True))
+        local_pool.start_zygote(config)
+    zygote, accepted = local_pool.start_zygote(replace(config, allow_weak_sandbox=True))
     with zygote:
         folder = bank_file.load(bank_file.paths("broken")[0]).write(tmp_path)
-        found = local_pool.grade_one(folder, "0" * 64, zygote, accepted, conditions)
+        found = local_pool.grade_one(folder, "0" * 64, zygote, accepted, config)
     assert Report.model_validate_json(found.document).provenance.accepted_risks == ("open connections",)
 
 
@@ -181,7 +182,7 @@ class Cluster:
     def ncores(self) -> dict[str, int]:
         return {"worker": 2}
 
-    def run(self, _: object) -> dict[str, str]:
+    def run(self, *_: object) -> dict[str, str]:
         return self.versions
 
 
@@ -192,15 +193,13 @@ def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
     book, key, run, todo = planned_run(tmp_path, rows, 6)
     chunks = []
 
-    def task(sources: list[tuple[str, bytes]], rubric_text: str, secret: bytes, accept: bool) -> list[GradeResult]:
-        assert not accept
-        assert Rubric.model_validate_json(rubric_text) == rows
-        assert secret == PUBLIC_SECRET
+    def run_chunk(sources: list[tuple[str, bytes]], config: RunConfig) -> list[GradeResult]:
+        assert config == RunConfig(ASSIGNMENT, rows, PUBLIC_SECRET)
         chunks.append(len(sources))
         assert all(data.startswith(b"PK") for _, data in sources)
         return [GradeResult(sha, course_kit.report(sha, "", key).to_json()) for sha, _ in sources]
 
-    monkeypatch.setattr(dask_pool, "run_chunk", task)
+    monkeypatch.setattr(dask_pool, "run_chunk", run_chunk)
     grade_all(
         book,
         key,
@@ -211,7 +210,7 @@ def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
     )
     assert sorted(chunks) == [2, 4]
     assert find_missing(book, key, run) == []
-    book.db.close()
+    book.close()
 
 
 @pytest.mark.parametrize(
@@ -220,5 +219,5 @@ def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
 )
 def test_a_cluster_with_another_grader_is_refused(versions: dict[str, str], says: str) -> None:
     with pytest.raises(BadInput, match=says):
-        dask_pool._same_grader(Cluster(versions))
-    dask_pool._same_grader(Cluster({"a": grader_version(ASSIGNMENT)}), ASSIGNMENT)
+        dask_pool._require_same_grader(Cluster(versions), ASSIGNMENT)
+    dask_pool._require_same_grader(Cluster({"a": grader_version(ASSIGNMENT)}), ASSIGNMENT)

@@ -12,12 +12,12 @@ from autograder.course import commands
 from autograder.course.gradebook import results
 from autograder.course.gradebook.rescore import rescore
 from autograder.grading.rubric import Rubric
-from tests.course_kit import ROWS, Course
+from tests.course_kit import ROWS, Course, query
 
 
 def override(course: Course, student: str, what: str, points: float | None, reason: str = "because") -> None:
     with course.book() as book:
-        results.override(book, book.named(student)["id"], what, points, reason)
+        results.set_override(book, book.find_student(student), what, points, reason)
 
 
 def worth(check: str, points: int) -> Rubric:
@@ -56,7 +56,7 @@ def test_an_override_survives_a_regrade_of_changed_code(course: Course) -> None:
     override(course, "ada", "causality.full_model", None, "seen again")
     assert course.scores() == {"ada": 92.0}
     with course.book() as book:
-        kept = [(row["points"], row["reason"]) for row in book.rows("SELECT * FROM override ORDER BY id")]
+        kept = query(book, "SELECT points, reason FROM override ORDER BY id")
     assert kept == [(3.0, "because"), (None, "seen again")]
 
 
@@ -102,7 +102,7 @@ def test_written_answers_stand_beside_the_score(course: Course) -> None:
     override(course, "ada", "written.1", 4)
     override(course, "ada", "written.2", 3.5)
     with course.book() as book:
-        standing = commands.student_result(book, book.named("ada"))
+        standing = commands.find_result(book, book.find_student("ada"))
     assert (standing.score, standing.written) == (92.0, 7.5)
 
 
@@ -125,7 +125,7 @@ def test_compare_names_code_grader_rubric_and_override(course: Course) -> None:
     course.patch.setattr("autograder.grading.suite.grader_version", lambda _: "9+9")
     with course.book() as book:  # what the new grader is to find in the same sources
         course.patch.setattr("tests.course_kit.STATUS", {"lose": "passed", "half": "partial", "error": "error"})
-        assert book.current() is not None
+        assert book.find_current_run() is not None
     course.regrade()
     said = compared(course)
     assert "bob: 100 -> 100\n  mlp.width: failed 0/1 -> passed 1/1  [grader]" in said
@@ -188,14 +188,14 @@ def test_a_check_that_never_ran_cannot_be_rescored(course: Course) -> None:
 def test_with_anonymous_no_name_is_in_anything_that_is_read(course: Course) -> None:
     course.hand_in(adalovelace=LOST + " name scale_sqrt_d", bobross=LOST + " name scale_sqrt_d # b", empty="")
     with course.book() as book:
-        book.setting("anonymous", "yes")
+        book.set_anonymous(True)
     course.regrade()
     override(course, "adalovelace", "mlp.width", 0)
     course.hand_in(adalovelace="# new")
     course.regrade()
     said = course.said() + compared(course)
     with course.book() as book:
-        commands.print_names("x", [commands.student_result(book, book.named("bobross")).shown(book.anonymous)])
+        commands.print_names("x", [book.find_student("bobross").display_name(book.is_anonymous)])
     pages = [course.out / "index.html", *(course.out / "reports").iterdir(), *(course.out / "results").iterdir()]
     for text in (said, course.said(), *(page.read_text() + page.name for page in pages)):
         assert "adalovelace" not in text.replace(str(course.out.parent), "")
@@ -210,11 +210,11 @@ def test_forget_deletes_a_student_and_what_only_they_handed_in(course: Course) -
     course.regrade()
     override(course, "adalovelace", "mlp.width", 0, "adalovelace said so")
     with course.book() as book:
-        assert delete_student(book, book.named("adalovelace")) == 0
-        assert delete_student(book, book.named("bob")) == 1
+        assert delete_student(book, book.find_student("adalovelace")) == 0
+        assert delete_student(book, book.find_student("bob")) == 1
         commands.write_pages(book)
         with pytest.raises(BadInput, match="no such student"):
-            book.named("adalovelace")
+            book.find_student("adalovelace")
     assert course.scores() == {"eve": 100.0}
     for path in (path for path in course.out.rglob("*") if path.is_file()):
         assert b"adalovelace" not in path.read_bytes(), path

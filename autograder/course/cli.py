@@ -64,13 +64,13 @@ def regrade(
             workers=workers or _cores(),
             scheduler=scheduler,
             roster=roster,
-            every=attempts == "all",
+            all_attempts=attempts == "all",
             nbgrader_name=nbgrader_name,
             seed=seed,
             rubric=_rubric(ctx, rubric),
             note=note,
             allow_lower=allow_lower,
-            accept=accept,
+            allow_weak_sandbox=accept,
         )
     if status:
         raise SystemExit(status)
@@ -94,13 +94,11 @@ def override(
     if (points is None) != take_back:
         raise BadInput("override: give either POINTS or --take-back")
     with commands.open_gradebook(out, anonymous) as book:
-        found = book.named(student)
-        before = commands.student_result(book, found)
-        results.override(book, found["id"], check, points, reason)
-        after = commands.student_result(book, found)
-        commands.print_line(
-            f"{after.shown(book.anonymous)}: {commands.format_score(before)} before, {commands.format_score(after)} now."
-        )
+        found = book.find_student(student)
+        before, name = commands.find_result(book, found), found.display_name(book.is_anonymous)
+        results.set_override(book, found, check, points, reason)
+        after = commands.find_result(book, found)
+        commands.print_line(f"{name}: {commands.format_score(before)} before, {commands.format_score(after)} now.")
         commands.write_pages(book)
 
 
@@ -150,18 +148,13 @@ def export(
 ) -> None:
     """Export the scores for a learning platform. Students without a grade are left blank."""
     from autograder.course import commands
-    from autograder.course.output.grade_export import FORMATS
-    from autograder.course.output.grade_export import export as write
+    from autograder.course.output.grade_export import export_grades
 
-    if form not in FORMATS:
-        raise BadInput(f"export {form}: no such format; choose from {', '.join(FORMATS)}")
     with commands.open_gradebook(out, anonymous) as book:
-        if book.anonymous and form != "csv":
-            raise BadInput(f"{form}: this format needs names, which are hidden; --names shows them")
-        filled = write(book, form, to, sheet, column, scale, book.anonymous)
-        commands.print_line(f"{to}: {len(filled.scores)} scores.")
-        commands.print_names("without a score", filled.without_score)
-        commands.print_names("graded, but not in the sheet", filled.not_in_sheet)
+        exported = export_grades(book, form, to, sheet, column, scale)
+        commands.print_line(f"{to}: {len(exported.scores)} scores.")
+        commands.print_names("without a score", exported.without_score)
+        commands.print_names("graded, but not in the sheet", exported.not_in_sheet)
 
 
 @course.command()
@@ -175,9 +168,9 @@ def forget(
     from autograder.course.gradebook.delete_student import delete_student
 
     with commands.open_gradebook(out, None) as book, commands.exclusive_lock(book):
-        found = book.named(student)
+        found = book.find_student(student)
         if not yes:
-            typer.confirm(f"Delete everything stored about {found['name']}? This can't be undone.", abort=True)
+            typer.confirm(f"Delete everything stored about {found.name}? This can't be undone.", abort=True)
         kept = delete_student(book, found)
         commands.print_line(
             "Deleted. Earlier exports and the downloaded archive are not touched: delete them yourself."

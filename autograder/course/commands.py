@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import shutil
-import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,18 +17,18 @@ from rich.text import Text
 from autograder.core.assignment import Assignment
 from autograder.core.errors import BadInput
 from autograder.course.gradebook import compare as comparison
-from autograder.course.gradebook.results import StudentResult, student_results
+from autograder.course.gradebook.records import Run, Student
+from autograder.course.gradebook.results import StudentResult, compute_results
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake import collect, identity
 from autograder.course.runs.local_pool import RunConfig, open_local_pool
 from autograder.course.runs.run import (
     Pool,
-    ReportKey,
-    delete_run,
     find_missing,
     find_unchanged_run,
     finish_run,
     grade_all,
+    make_key,
     plan_run,
 )
 from autograder.grading import secret
@@ -65,7 +64,7 @@ def open_gradebook(folder: Path, anonymous: bool | None, create: bool = False) -
     """Open the gradebook in ``folder``, which remembers whether names are hidden."""
     with Gradebook(folder, create) as book:
         if anonymous is not None:
-            book.setting("anonymous", "yes" if anonymous else "no")
+            book.set_anonymous(anonymous)
         yield book
 
 
@@ -90,76 +89,72 @@ def regrade(
     workers: int,
     scheduler: str | None,
     roster: Path | None,
-    every: bool,
+    all_attempts: bool,
     nbgrader_name: str | None,
     seed: int | None,
     rubric: Rubric,
     note: str,
     allow_lower: bool,
-    accept: bool,
+    allow_weak_sandbox: bool,
 ) -> int:
     """Read the submissions, grade the missing ones, finish the run; return the exit status."""
-    place = book.folder / SECRET
-    if not place.exists() and book.row("SELECT 1 FROM run"):
+    path = book.folder / SECRET
+    if not path.exists() and book.has_runs():
         print_line(
             "This gradebook had no secret, so its hidden inputs could be guessed. Creating one and grading every"
             " submission again."
         )
-    conditions = RunConfig(assignment, rubric, secret.mix(secret.keep(place), seed), accept)
-    key = ReportKey.of(conditions)
-    with book.all_or_nothing():
-        book.students(identity.roster(roster) if roster is not None else [], on_roster=True)
-        items = collect.collect_attempts(
-            paths, book.folder / "submissions", book.students, assignment, nbgrader_name, every
+    config = RunConfig(assignment, rubric, secret.mix(secret.keep(path), seed), allow_weak_sandbox)
+    key = make_key(config)
+    with book.transaction():
+        book.rename_checks(rubric.renamed)
+        book.add_students(identity.read_roster(roster) if roster is not None else [], on_roster=True)
+        attempts = collect.collect_attempts(
+            paths, book.folder / "submissions", book.add_students, assignment, nbgrader_name, all_attempts
         )
-        run = plan_run(book, key, items, identity.one_line(", ".join(map(str, paths))), note)
-    print_names("ambiguous by name, graded separately", book.namesakes(run))
-    todo = find_missing(book, key, run)
-    total = len(book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != ''", run["id"]))
-    if todo:
-        print_line(f"{total} different submissions, {len(todo)} to grade.")
+        run = plan_run(book, key, attempts, identity.one_line(", ".join(map(str, paths))), note)
+    print_names("ambiguous by name, graded separately", book.list_ambiguous_names(run))
+    missing = find_missing(book, key, run)
+    total = len(book.list_hashes(run))
+    if missing:
+        print_line(f"{total} different submissions, {len(missing)} to grade.")
         try:
             with (
-                _pool(conditions, scheduler, min(workers, len(todo)), book.folder) as pool,
-                _progress("Grading", len(todo)) as done,
+                _open_pool(config, scheduler, min(workers, len(missing)), book.folder) as pool,
+                _show_progress("Grading", len(missing)) as report_progress,
             ):
-                grade_all(book, key, run, pool, todo, done)
+                grade_all(book, key, run, pool, missing, report_progress)
         except KeyboardInterrupt:
             left = len(find_missing(book, key, run))
             print_line(f"Interrupted: {total - left} of {total} are graded and saved; repeat the command to continue.")
             return 130
     last = find_unchanged_run(book, run)
-    if last is not None and last["state"] == "current":
-        delete_run(book, run)
-        print_line(f"Nothing has changed since run {last['id']}.")
+    if last is not None and last.state == "current":
+        with book.transaction():
+            book.delete_run(run)
+        print_line(f"Nothing has changed since run {last.id}.")
         write_pages(book)
         return 0
     publish_run(book, run, allow_lower)
-    failed = book.rows(
-        "SELECT 1 FROM entry LEFT JOIN report ON report.id = report WHERE run = ? AND entry.sha256 != ''"
-        " AND (report IS NULL OR NOT gradable)",
-        run["id"],
-    )
+    failed = book.count_grader_failures(run)
     if failed:
-        print_line(
-            f"The grader itself failed for {len(failed)}, which have no grade; repeat the command to retry them."
-        )
+        print_line(f"The grader itself failed for {failed}, which have no grade; repeat the command to retry them.")
     return 3 if failed else 0
 
 
-def _pool(
-    conditions: RunConfig, scheduler: str | None, workers: int, folder: Path
+def _open_pool(
+    config: RunConfig, scheduler: str | None, workers: int, folder: Path
 ) -> contextlib.AbstractContextManager[Pool]:
     """Return the pool: a cluster, or this machine with the results in ``folder`` out of reach."""
     if scheduler is None:
-        return open_local_pool(conditions, workers, [folder])
-    from autograder.course.runs.dask_pool import cluster
+        return open_local_pool(config, workers, [folder])
+    from autograder.course.runs.dask_pool import open_dask_pool
 
-    return cluster(conditions, scheduler)
+    return open_dask_pool(config, scheduler)
 
 
 @contextlib.contextmanager
-def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+def _show_progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Show a bar with count, rate and remaining time on standard error."""
     columns = (
         TextColumn("{task.description}"),
@@ -173,20 +168,23 @@ def _progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         task = progress.add_task(what, total=total)
         progress.refresh()
 
-        def done(count: int) -> None:
+        def report_progress(count: int) -> None:
             progress.advance(task, count)
             progress.refresh()
 
-        yield done
+        yield report_progress
 
 
-def publish_run(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> None:
+def publish_run(book: Gradebook, run: Run, allow_lower: bool) -> None:
     """Finish a run: hold it back if exported scores would drop, else write the pages. Raises BadInput."""
-    fallen = finish_run(book, run, allow_lower)
-    if fallen:
-        print_names("exported scores would drop", [f"{alias} from {old:g} to {new:g}" for alias, old, new in fallen])
+    lower = finish_run(book, run, allow_lower)
+    if lower:
+        print_names(
+            "exported scores would drop",
+            [f"{one.student.alias} from {one.exported:g} to {one.score:g}" for one in lower],
+        )
         raise BadInput(
-            f"run {run['id']} is saved, but its scores do not count yet: add --allow-lower to accept them;"
+            f"run {run.id} is saved, but its scores do not count yet: add --allow-lower to accept them;"
             f" `compare --out {book.folder}` shows what changed"
         )
     write_pages(book)
@@ -194,33 +192,34 @@ def publish_run(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> None:
 
 def write_pages(book: Gradebook) -> None:
     """Write the reports and the course page, and print a one-line summary."""
-    from autograder.course.output.html_pages import write
+    from autograder.course.output import html_pages
 
-    run = book.current()
+    run = book.find_current_run()
     if run is None:
         return
-    path, found = write(book, run, book.anonymous)
-    mean = f", mean {found.mean:.1f}" if found.mean is not None else ""
-    print_line(f"Run {run['id']}: {found.students} students, {found.graded} graded{mean}. {path}")
-    for reason, count in found.reasons.most_common(SHOWN):
+    path, analysis = html_pages.write_pages(book, run, book.is_anonymous)
+    mean = f", mean {analysis.mean:.1f}" if analysis.mean is not None else ""
+    print_line(f"Run {run.id}: {analysis.students} students, {analysis.graded} graded{mean}. {path}")
+    for reason, count in analysis.reasons.most_common(SHOWN):
         print_line(f"  {count} without a grade: {reason}")
 
 
 def compare(book: Gradebook, old: int | None, new: int | None) -> None:
     """Print what changed."""
-    runs = book.rows("SELECT * FROM run WHERE state != 'open' ORDER BY id DESC LIMIT 2")
+    runs = book.list_finished_runs()
     if old is None and len(runs) < 2:
         raise BadInput(f"{book.folder}: two finished runs are needed to compare, found {len(runs)}")
-    first, second = (book.run(old) if old is not None else runs[1], book.run(new) if new is not None else runs[0])
-    print_line(f"Run {first['id']} ({_about(first)}) and run {second['id']} ({_about(second)}).")
+    first = book.get_finished_run(old) if old is not None else runs[-2]
+    second = book.get_finished_run(new) if new is not None else runs[-1]
+    print_line(f"Run {first.id} ({_describe_run(first)}) and run {second.id} ({_describe_run(second)}).")
     causes: Counter[str] = Counter()
     changed = moved = 0
     for one in comparison.compare(book, first, second):
         changed += 1
         moved += one.before != one.after
         causes.update(one.causes)
-        name = one.student["alias"] if book.anonymous else one.student["name"]
-        print_line(f"\n{name}: {_score(one.before)} -> {_score(one.after)}")
+        name = one.student.display_name(book.is_anonymous)
+        print_line(f"\n{name}: {_format_grade(one.before)} -> {_format_grade(one.after)}")
         for change in one.changes:
             print_line(
                 f"  {change.check or change.title}: {change.before} -> {change.after}  [{' or '.join(change.causes)}]"
@@ -233,26 +232,26 @@ def compare(book: Gradebook, old: int | None, new: int | None) -> None:
     )
 
 
-def _about(run: sqlite3.Row) -> str:
-    note = f": {run['note']}" if run["note"] else ""
-    return f"{run['kind']} {run['finished'][:16].replace('T', ' ')}{note}"
+def _describe_run(run: Run) -> str:
+    note = f": {run.note}" if run.note else ""
+    return f"{run.kind} {run.finished[:16].replace('T', ' ')}{note}"
 
 
-def _score(score: float | None) -> str:
+def _format_grade(score: float | None) -> str:
     return "no grade" if score is None else f"{score:g}"
 
 
-def student_result(book: Gradebook, student: sqlite3.Row) -> StudentResult:
+def find_result(book: Gradebook, student: Student) -> StudentResult:
     """Return a student's result in the run that counts. Raises BadInput."""
-    run = book.current()
-    found: Iterable[StudentResult] = student_results(book, run) if run is not None else ()
-    for one in found:
-        if one.student["id"] == student["id"]:
-            return one
-    raise BadInput(f"{student['alias']}: not in the last run; run `regrade` first")
+    run = book.find_current_run()
+    results: Iterable[StudentResult] = compute_results(book, run) if run is not None else ()
+    for result in results:
+        if result.student.id == student.id:
+            return result
+    raise BadInput(f"{student.alias}: not in the last run; run `regrade` first")
 
 
-def format_score(one: StudentResult) -> str:
+def format_score(result: StudentResult) -> str:
     """Return the score, and the points for written answers if there are any."""
-    written = f", {one.written:g} for written answers" if one.written is not None else ""
-    return f"{_score(one.score)}{written}"
+    written = f", {result.written:g} for written answers" if result.written is not None else ""
+    return f"{_format_grade(result.score)}{written}"

@@ -27,7 +27,7 @@ from autograder.course.runs.dask_pool import CHUNK, run_chunk
 from autograder.course.runs.local_pool import GradeResult, RunConfig
 from autograder.grading import rubric, secret
 from autograder.grading.report import Report, select_criterion
-from autograder.nbgrader.gradebook import CELL, SECRET, enter_scores, graded_cells, open_gradebook, require_same_points
+from autograder.nbgrader.gradebook import CELL, SECRET, enter_scores, list_cells, open_gradebook, require_same_points
 from autograder.render import html
 from autograder.submission import notebook
 from autograder.submission.read import BadSubmission, Submission, of_files
@@ -56,9 +56,9 @@ class Restore(_Step):
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         """Restore nbgrader's metadata from the gradebook; of copies the last one counts, as in nbgrader."""
         facts = resources["nbgrader"]
-        _read(_folder(self, facts["student"], facts["assignment"]), facts["notebook"], self._assignment)
+        _read_submission(_find_folder(self, facts["student"], facts["assignment"]), facts["notebook"], self._assignment)
         with open_gradebook(facts["db_url"]) as gradebook:
-            given = _given(gradebook.find_notebook(facts["notebook"], facts["assignment"]))
+            given = _list_metadata(gradebook.find_notebook(facts["notebook"], facts["assignment"]))
         for cell in reversed(nb.cells):
             found = cell.metadata.pop("nbgrader", None)
             name = str(found.get("grade_id")) if isinstance(found, dict) else ""
@@ -80,7 +80,7 @@ class Grade(_Step, Execute):  # type: ignore[misc]
         facts = resources["nbgrader"]
         place = {name: facts[name] for name in ("assignment", "notebook")}
         with open_gradebook(facts["db_url"]) as gradebook:
-            there = graded_cells(gradebook, **place)
+            there = list_cells(gradebook, **place)
         if not there:
             raise NotGraded(
                 f"{facts['notebook']}: it has no {CELL}... cells, so it is refused and never executed; keep"
@@ -89,27 +89,27 @@ class Grade(_Step, Execute):  # type: ignore[misc]
         rows = rubric.load(self._assignment)
         require_same_points(there, {row.id: 0 if row.bonus else row.points for row in rows.criteria})
         cells = notebook.read(json.dumps(nb).encode())
-        folder = _folder(self, facts["student"], facts["assignment"])
-        read = _read(folder, facts["notebook"], self._assignment)
-        report = self._report(_submission(cells, read, self._assignment), facts)
+        folder = _find_folder(self, facts["student"], facts["assignment"])
+        read = _read_submission(folder, facts["notebook"], self._assignment)
+        report = self._get_report(_replace_notebook(cells, read, self._assignment), facts)
         points = {row.id: sum(check.score for check in report.of(row.id)) for row in report.criteria if not row.bonus}
         for cell in nb.cells:
             if cell.cell_type == "code":
-                cell.outputs = list(_outputs(cell, report, points))
+                cell.outputs = list(_make_outputs(cell, report, points))
         with open_gradebook(facts["db_url"]) as gradebook:
             enter_scores(gradebook, facts["student"], report.score, points, **place)
         return nb, resources
 
-    def _report(self, handed_in: Submission, facts: dict[str, Any]) -> Report:
+    def _get_report(self, handed_in: Submission, facts: dict[str, Any]) -> Report:
         """Return the report from this process's cache, or grade now, together with the next submissions."""
         if handed_in.sha256 not in _known:
-            together = [handed_in, *(one for one in self._next(facts) if one.sha256 not in _known)]
-            drawn = secret.keep(Path(_converter(self).coursedir.root) / SECRET)
-            conditions = RunConfig(self._assignment, rubric.load(self._assignment), drawn)
+            together = [handed_in, *(one for one in self._read_next(facts) if one.sha256 not in _known)]
+            drawn = secret.keep(Path(_get_converter(self).coursedir.root) / SECRET)
+            config = RunConfig(self._assignment, rubric.load(self._assignment), drawn)
             try:
-                _grade(together[:CHUNK], conditions)
+                _grade(together[:CHUNK], config)
             except RuntimeError:
-                _grade([handed_in], conditions)  # one of the others may have failed
+                _grade([handed_in], config)  # one of the others may have failed
         graded = _known[handed_in.sha256]
         report = Report.model_validate_json(graded.document) if graded.document else None
         if report is None or not report.gradable:
@@ -119,13 +119,13 @@ class Grade(_Step, Execute):  # type: ignore[misc]
             raise NotGraded(f"{facts['student']}: {reason}; there is no score, so autograde it again")
         return report
 
-    def _next(self, facts: dict[str, Any]) -> list[Submission]:
+    def _read_next(self, facts: dict[str, Any]) -> list[Submission]:
         """Return the submissions after this student's, so that torch is loaded once for several."""
         found = list[Submission]()
-        for folder in map(Path, sorted(getattr(_converter(self), "assignments", ()))):
+        for folder in map(Path, sorted(getattr(_get_converter(self), "assignments", ()))):
             if folder.parent.name > facts["student"] and len(found) < CHUNK:
                 try:
-                    found.append(_read(folder, facts["notebook"], self._assignment))
+                    found.append(_read_submission(folder, facts["notebook"], self._assignment))
                 except NotGraded:  # reported when it is their turn
                     continue
         return found
@@ -134,24 +134,24 @@ class Grade(_Step, Execute):  # type: ignore[misc]
 _known: dict[str, GradeResult] = {}  # by the hash of the sources
 
 
-def _grade(submissions: list[Submission], conditions: RunConfig) -> None:
+def _grade(submissions: list[Submission], config: RunConfig) -> None:
     """Grade in one process. Raises RuntimeError if that fails."""
     sources = [(one.sha256, archive_sources(one)) for one in submissions]
-    _known.update((one.sha256, one) for one in run_chunk(sources, conditions))
+    _known.update((one.sha256, one) for one in run_chunk(sources, config))
 
 
-def _converter(step: NbGraderPreprocessor) -> Autograde:
+def _get_converter(step: NbGraderPreprocessor) -> Autograde:
     """Return the nbgrader command that ``step`` belongs to."""
     return step.parent.parent
 
 
-def _folder(step: NbGraderPreprocessor, student: str, assignment: str) -> Path:
+def _find_folder(step: NbGraderPreprocessor, student: str, assignment: str) -> Path:
     """Return the folder of a submission; nbgrader's own copy replaces links by their contents."""
-    course = _converter(step).coursedir
+    course = _get_converter(step).coursedir
     return Path(course.format_path(course.submitted_directory, student, assignment))
 
 
-def _read(folder: Path, name: str, assignment: Assignment) -> Submission:
+def _read_submission(folder: Path, name: str, assignment: Assignment) -> Submission:
     """Read the notebook called ``name`` and the Python files beside it by the rules for every submission.
 
     Raises NotGraded, also for any link: nbgrader follows links when copying, and releases the copies.
@@ -169,18 +169,18 @@ def _read(folder: Path, name: str, assignment: Assignment) -> Submission:
             if entry.name == f"{name}.ipynb"
             or (entry.suffix == ".py" and entry.name.lower() != assignment.contract.file)
         ]
-        return read_attempt(Attempt((), tuple(mine), alone=True), assignment)
+        return read_attempt(Attempt((), tuple(mine), is_single=True), assignment)
     except (BadInput, BadSubmission, Unreadable) as error:
         raise NotGraded(f"{folder}: {error}") from None
 
 
-def _submission(cells: list[str], read: Submission, assignment: Assignment) -> Submission:
+def _replace_notebook(cells: list[str], read: Submission, assignment: Assignment) -> Submission:
     """Return ``read`` with the cells of its notebook as nbgrader has cleaned them."""
     files = {file: read.files[file] for file in read.handed_in}
     return of_files(files | {NOTEBOOK: notebook.write(cells)}, assignment)
 
 
-def _outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> list[NotebookNode]:
+def _make_outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> list[NotebookNode]:
     """Return the outputs of a cell: a criterion's points and reasons, or everything for ``check()``."""
     name = str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
     criterion = name.removeprefix(CELL)
@@ -188,16 +188,16 @@ def _outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> li
         # The bonus cell is worth no points: the bonus is extra credit.
         data = {
             "text/plain": f"{points.get(criterion, 0.0):g}",
-            "text/html": html.inside(select_criterion(report, criterion)),
+            "text/html": html.render_fragment(select_criterion(report, criterion)),
         }
     elif cell.source.rstrip().endswith("check()"):
-        data = {"text/plain": f"{report.score:g}", "text/html": html.inside(report)}
+        data = {"text/plain": f"{report.score:g}", "text/html": html.render_fragment(report)}
     else:
         return []
     return [new_output("execute_result", data=data, execution_count=1)]
 
 
-def _given(handed_out: Any) -> dict[str, dict[str, Any]]:
+def _list_metadata(handed_out: Any) -> dict[str, dict[str, Any]]:
     """Return nbgrader's metadata by cell."""
     points = {cell.name: cell.max_score for cell in handed_out.grade_cells}
     solutions = {cell.name for cell in handed_out.solution_cells}

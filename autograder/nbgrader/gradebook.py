@@ -10,16 +10,14 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograder.core.errors import BadInput
+from autograder.course.gradebook.records import Student
+from autograder.course.gradebook.store import Gradebook
+from autograder.course.output.export_format import ExportedGrades, ExportRequest
 
-if TYPE_CHECKING:
-    from autograder.course.gradebook.results import StudentResult
-    from autograder.course.gradebook.store import Gradebook
-    from autograder.course.output.grade_export import FilledSheet
-
+NEEDS_NAMES = True  # this module is also a format of `export`, see export_format.ExportFormat
 SECRET = "secret"  # in the course folder; nbgrader releases only source/
 NAME = "step-05"  # of the assignment and its notebook
 CELL = "check-"  # prefix of a criterion's cell
@@ -44,7 +42,7 @@ def open_gradebook(url: str) -> Iterator[Any]:
             raise
 
 
-def graded_cells(gradebook: Any, assignment: str, notebook: str) -> dict[str, float]:
+def list_cells(gradebook: Any, assignment: str, notebook: str) -> dict[str, float]:
     """Return the criteria that have a cell in a notebook, with each cell's points."""
     from nbgrader.api import MissingEntry
 
@@ -66,7 +64,7 @@ def enter_scores(
     """Enter a student's points by criterion, without the bonus, and the final ``score``."""
     grades = {
         name: gradebook.find_grade(f"{CELL}{name}", notebook, assignment, student)
-        for name in graded_cells(gradebook, assignment, notebook)
+        for name in list_cells(gradebook, assignment, notebook)
     }
     for name, grade in grades.items():
         grade.auto_score = points.get(name, 0.0)
@@ -85,55 +83,49 @@ def require_same_points(there: Mapping[str, float], points: Mapping[str, float])
             )
 
 
-def fill(book: Gradebook, found: list[StudentResult], target: Path) -> FilledSheet:
-    """Enter the scores of ``found``; students without a grade are skipped. Raises BadInput."""
-    from autograder.core.csv_sheet import Sheet
-    from autograder.course.output.grade_export import FilledSheet, count
-
-    filled = FilledSheet(Sheet([], []))
-    most: dict[str, float] = {}
-    for one in found:
+def write(request: ExportRequest) -> ExportedGrades:
+    """Enter the scores in nbgrader's gradebook; students without a grade are skipped. Raises BadInput."""
+    exported = ExportedGrades()
+    cells: dict[str, float] = {}
+    for result in request.results:
         own: dict[str, float] = {}
-        for verdict in one.verdicts:
-            own[verdict.criterion] = own.get(verdict.criterion, 0) + (
-                0 if verdict.criterion in one.bonus_criteria else verdict.max_score
-            )
-        most |= own
-    with open_gradebook(f"sqlite:///{target.absolute()}") as gradebook:
-        there = graded_cells(gradebook, NAME, NAME)
+        for verdict in result.verdicts:
+            points = 0 if verdict.criterion in result.bonus_criteria else verdict.max_score
+            own[verdict.criterion] = own.get(verdict.criterion, 0) + points
+        cells |= own
+    with open_gradebook(f"sqlite:///{request.target.absolute()}") as gradebook:
+        there = list_cells(gradebook, NAME, NAME)
         if there:
-            require_same_points(there, most)
+            require_same_points(there, cells)
         else:
             gradebook.update_or_create_assignment(NAME)
             gradebook.update_or_create_notebook(NAME, NAME)
-            for criterion, points in most.items():
+            for criterion, points in cells.items():
                 gradebook.update_or_create_grade_cell(
                     f"{CELL}{criterion}", NAME, NAME, max_score=points, cell_type="code"
                 )
-        students, filled_in = {student.id for student in gradebook.students}, set[str]()
-        for one in found:
-            count(filled, one, str(one.student["name"]))
-            if one.score is None:
+        students, entered = {student.id for student in gradebook.students}, set[str]()
+        for result in request.results:
+            exported.record(result, result.student.name)
+            if result.score is None:
                 continue
-            key = _login(book, one)
-            key = key if key not in filled_in else str(one.student["alias"])  # folders that differ only in case
-            filled_in.add(key)
-            if key not in students:
-                first, _, last = str(one.student["name"]).rpartition(" ")
-                gradebook.add_student(key, first_name=first or None, last_name=last)
-            gradebook.update_or_create_submission(NAME, key)
-            given = {
-                name: sum(v.score for v in one.verdicts if v.criterion == name)
-                for name in most
-                if name not in one.bonus_criteria
+            login = _find_login(request.book, result.student)
+            login = login if login not in entered else result.student.alias  # folders that differ only in case
+            entered.add(login)
+            if login not in students:
+                first, _, last = result.student.name.rpartition(" ")
+                gradebook.add_student(login, first_name=first or None, last_name=last)
+            gradebook.update_or_create_submission(NAME, login)
+            scores = {
+                name: sum(v.score for v in result.verdicts if v.criterion == name)
+                for name in cells
+                if name not in result.bonus_criteria
             }
-            enter_scores(gradebook, key, one.score, given)
-    return filled
+            enter_scores(gradebook, login, result.score, scores)
+    return exported
 
 
-def _login(book: Gradebook, one: StudentResult) -> str:
+def _find_login(book: Gradebook, student: Student) -> str:
     """Return the student's id in nbgrader: the folder in submitted/, if there was one."""
-    ids = {
-        row["kind"]: row["value"] for row in book.rows("SELECT * FROM identifier WHERE student = ?", one.student["id"])
-    }
-    return next((str(ids[kind]) for kind in ("login", "label", "sid", "email") if kind in ids), one.student["alias"])
+    ids = dict(book.list_identifiers(student))
+    return next((ids[kind] for kind in ("login", "label", "sid", "email") if kind in ids), student.alias)

@@ -74,12 +74,12 @@ def render(
     )  # fmt: skip
 
 
-def unadorned(name: str, line: str, text: str) -> str:
+def render_plain(name: str, line: str, text: str) -> str:
     """Return the fallback page for a report that could not be rendered: the reason, and the report as text."""
     return environment().get_template("plain.html").render(name=name, line=line, text=text)
 
 
-def inside(report: Report) -> str:
+def render_fragment(report: Report) -> str:
     """Return the criteria of ``report`` as part of another page, such as a notebook, without changing its style."""
     return environment().get_template("inside.html").render(
         report=report, sections=sections(report, {}), style=scoped(_style())
@@ -106,7 +106,12 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"code": quoted, "points": "{:g}".format, "number": "{:,}".format, "plain": plain}
+    made.filters |= {
+        "code": quoted,
+        "points": "{:g}".format,
+        "number": "{:,}".format,
+        "plain": replace_unsafe_characters,
+    }
     made.filters["loss"] = lambda loss: f"{value:.3f}" if math.isfinite(value := numbers([loss])[0]) else "not finite"
     made.globals |= {"marks": MARKS, "status": STATUS, "picture": pictures, "style": _style()}
     return made
@@ -114,13 +119,13 @@ def environment() -> Environment:
 
 def quoted(text: str) -> Markup:
     """Return ``text`` with backticks turned into code."""
-    parts = QUOTED.split(plain(text))
+    parts = QUOTED.split(replace_unsafe_characters(text))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts)
     )
 
 
-def plain(text: Any) -> str:
+def replace_unsafe_characters(text: Any) -> str:
     """Return ``text`` without characters that HTML cannot hold or that would reverse its direction."""
     return "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in str(text).replace("\r\n", "\n"))
 

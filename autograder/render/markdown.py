@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from autograder.grading.report import Report
-from autograder.render.html import STATUS, plain, sections
+from autograder.render.html import STATUS, replace_unsafe_characters, sections
 
 SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
 
@@ -35,7 +35,7 @@ def render(
                 lines.append(f"  {escaped(check.message)}")
         lines.append("")
     if report.output.strip():
-        text = plain(report.output).rstrip()
+        text = replace_unsafe_characters(report.output).rstrip()
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
         lines += ["## Output of your code during grading", "", f"{fence}text", text, fence, ""]
     return "\n".join(lines)
@@ -43,5 +43,5 @@ def render(
 
 def escaped(text: str) -> str:
     """Return ``text`` in one line, with Markdown syntax escaped outside of code."""
-    parts = re.split(r"(`[^`\n]+`)", " ".join(plain(text).split()))
+    parts = re.split(r"(`[^`\n]+`)", " ".join(replace_unsafe_characters(text).split()))
     return "".join(part if n % 2 else SPECIAL.sub(r"\\\1", part.replace("`", "'")) for n, part in enumerate(parts))

@@ -70,7 +70,7 @@ class Result:
 
         from autograder.render import html
 
-        return html.inside(self.report) if self.report is not None else f"<p>{escape(self.trouble)}</p>"
+        return html.render_fragment(self.report) if self.report is not None else f"<p>{escape(self.trouble)}</p>"
 
 
 def check(criterion: str = "", assignment: str = DEFAULT) -> Result:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
+from dataclasses import replace
 
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
-from autograder.course.gradebook.store import Gradebook, now
-from autograder.course.runs.run import ReportKey
+from autograder.course.gradebook.records import Run
+from autograder.course.gradebook.store import Gradebook
 from autograder.grading.report import CriterionFacts, Report, Verdict, totals
 from autograder.grading.rubric import Check, Rubric
 
@@ -17,11 +17,11 @@ SHARES = {"passed": 1.0, "partial": 0.5}  # for a check that was worth nothing b
 
 def rescore_report(report: Report, rubric: Rubric) -> Report:
     """Return ``report`` with the points of ``rubric``. Raises BadInput if a check of the rubric never ran."""
-    before = {check.id: check for check in report.checks}
+    before = {rubric.renamed.get(check.id, check.id): check for check in report.checks}
     new = [row.id for row in rubric.checks if row.id not in before]
     if new:
         raise BadInput(f"{', '.join(new)}: new in the rubric, so there is no verdict yet; use `regrade` instead")
-    checks = tuple(_valued(before[row.id], row) for row in rubric.checks)
+    checks = tuple(_apply_points(before[row.id], row) for row in rubric.checks)
     bonus = {criterion.id for criterion in rubric.criteria if criterion.bonus}
     score, max_score, extra = totals(checks, bonus, rubric.total)
     return report.model_copy(
@@ -39,10 +39,12 @@ def rescore_report(report: Report, rubric: Rubric) -> Report:
     )
 
 
-def _valued(verdict: Verdict, row: Check) -> Verdict:
+def _apply_points(verdict: Verdict, row: Check) -> Verdict:
+    """Return ``verdict`` as the rubric's ``row`` names and values it."""
     share = verdict.score / verdict.max_score if verdict.max_score else SHARES.get(verdict.status, 0.0)
     return verdict.model_copy(
         update={
+            "id": row.id,
             "criterion": row.criterion,
             "title": row.title,
             "score": share * row.points,
@@ -51,45 +53,30 @@ def _valued(verdict: Verdict, row: Check) -> Verdict:
     )
 
 
-def rescore(book: Gradebook, rubric: Rubric, note: str) -> sqlite3.Row:
+def rescore(book: Gradebook, rubric: Rubric, note: str) -> Run:
     """Create an open run: the current one's submissions with the points of ``rubric``. Raises BadInput."""
-    last = book.current()
-    if last is None:
-        raise BadInput(f"{book.folder}: no finished run yet; run `regrade` first")
-    if last["rubric"] == rubric.version:
+    last = book.require_current_run()
+    if last.key.rubric == rubric.version:
         raise BadInput(
             "the rubric has not changed since the last run; edit the assignment's rubric.toml or use --rubric"
         )
-    key = ReportKey(last["grader"], rubric.version, last["seed"])
-    entered: dict[int, tuple[int | None, str | None]] = {}
-    for row in book.rows(
-        "SELECT DISTINCT report.* FROM report JOIN entry ON report.id = report WHERE run = ?", last["id"]
-    ):
+    key = replace(last.key, rubric=rubric.version)
+    with book.transaction():
+        book.rename_checks(rubric.renamed)
+    rescored: dict[int, tuple[int | None, str]] = {}
+    for stored in book.list_reports(last):
         try:
-            stored = book.document(row["document"])
+            old = book.load_document(stored.document)
         except BadInput:  # one damaged report must not stop the others
-            remedy = f"delete results/{row['document']} and run `regrade`"
-            entered[row["id"]] = (None, f"its stored report cannot be read; {remedy}")
+            remedy = f"delete results/{stored.document} and run `regrade`"
+            rescored[stored.id] = (None, f"its stored report cannot be read; {remedy}")
             continue
-        report = rescore_report(stored, rubric)
-        name, document = key.document(row["sha256"]), report.to_json()
-        write_whole(book.folder / "results" / name, document)
-        with book.all_or_nothing():
-            entered[row["id"]] = (book.keep(report, name), None)
-    with book.all_or_nothing():
-        book.db.execute("DELETE FROM entry WHERE run IN (SELECT id FROM run WHERE state = 'open')")
-        book.db.execute("DELETE FROM run WHERE state = 'open'")
-        cursor = book.db.execute(
-            "INSERT INTO run (kind, state, started, source, note, grader, rubric, seed)"
-            " VALUES ('rescore','open',?,?,?,?,?,?)",
-            (now(), json.dumps({"rescored": last["id"]}), note, key.grader, key.rubric, key.seed),
-        )
-        run = cursor.lastrowid
-        book.db.executemany(
-            "INSERT INTO entry SELECT ?, student, attempt, latest, submitted, partners, sha256, coalesce(?, trouble), ?"
-            " FROM entry WHERE run = ? AND report IS ?",
-            [(run, trouble, new, last["id"], old) for old, (new, trouble) in [*entered.items(), (None, (None, None))]],
-        )
-    found = book.row("SELECT * FROM run WHERE id = ?", run)
-    assert found is not None
-    return found
+        report = rescore_report(old, rubric)
+        name = key.file_name(stored.sha256)
+        write_whole(book.folder / "results" / name, report.to_json())
+        with book.transaction():
+            rescored[stored.id] = (book.save_report(report, name), "")
+    with book.transaction():
+        run = book.open_run("rescore", key, json.dumps({"rescored": last.id}), note)
+        book.copy_entries(last, run, rescored)
+    return run

@@ -10,7 +10,15 @@ PRAGMA foreign_keys=ON;
 PRAGMA secure_delete=ON;
 PRAGMA cache_size=-500;
 """
-VERSION = 1
+VERSION = 2
+# The statements that turn a gradebook of each earlier version into the next one.
+MIGRATIONS = {
+    1: """
+DROP TABLE event;
+UPDATE verdict SET status = 'not_implemented' WHERE status = 'missing';
+UPDATE verdict SET diagnosis = replace(diagnosis, '"sentence":', '"message":');
+"""
+}
 SCHEMA = """
 CREATE TABLE student (
     id INTEGER PRIMARY KEY,
@@ -43,7 +51,7 @@ CREATE TABLE report (               -- the result of grading these sources; the 
     grader TEXT NOT NULL,
     rubric TEXT NOT NULL,
     seed TEXT NOT NULL,
-    environment TEXT NOT NULL,      -- torch, Python, platform, confinement
+    environment TEXT NOT NULL,      -- torch, Python, platform, sandbox layers
     document TEXT NOT NULL,
     gradable INTEGER NOT NULL,
     max_score REAL NOT NULL,
@@ -61,7 +69,7 @@ CREATE TABLE verdict (
     score REAL NOT NULL,
     max_score REAL NOT NULL,
     message TEXT NOT NULL,
-    diagnosis TEXT NOT NULL,        -- JSON: [{mistake, sentence}]
+    diagnosis TEXT NOT NULL,        -- JSON: [{mistake, message}]
     PRIMARY KEY (report, position)
 );
 CREATE TABLE entry (                -- a student's attempt in a run
@@ -102,6 +110,5 @@ CREATE TABLE page (                 -- hash of the inputs of a student's report
     student INTEGER PRIMARY KEY REFERENCES student ON DELETE CASCADE,
     made_of TEXT NOT NULL
 );
-CREATE TABLE event (at TEXT NOT NULL, what TEXT NOT NULL);
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """

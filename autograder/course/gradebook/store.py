@@ -1,4 +1,7 @@
-"""Store the gradebook: one SQLite file with every run, verdict, override and export, with time and reason."""
+"""Store the gradebook: one SQLite file with every run, verdict, override and export, with time and reason.
+
+No other module knows SQL or sqlite3: rows leave as the values of ``records``, and SQLite's errors as BadInput.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,26 @@ import json
 import secrets
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from autograder.core.errors import BadInput
-from autograder.course.gradebook.schema import PRAGMAS, SCHEMA, VERSION
+from autograder.course.gradebook.records import (
+    DeletedFiles,
+    Entry,
+    Override,
+    ReportKey,
+    Run,
+    StoredReport,
+    StoredVerdict,
+    Student,
+)
+from autograder.course.gradebook.schema import MIGRATIONS, PRAGMAS, SCHEMA, VERSION
+from autograder.course.intake.collect import CollectedAttempt
 from autograder.course.intake.identity import STRONG, Person, name_key
-from autograder.grading.report import Report
-
-
-def now() -> str:
-    """Return the time in UTC, to the microsecond."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
+from autograder.grading.report import Diagnosis, Report, Verdict
 
 
 class Gradebook:
@@ -29,79 +38,119 @@ class Gradebook:
 
     def __init__(self, folder: Path, create: bool = False) -> None:
         self.folder = folder
-        path = folder / "gradebook.sqlite"
-        if not create and not path.is_file():
+        self._path = folder / "gradebook.sqlite"
+        if not create and not self._path.is_file():
             raise BadInput(f"{folder}: no gradebook.sqlite in it; create one with `regrade PATH --out {folder}`")
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # names and grades are private
             for name in ("results", "submissions", "reports"):
                 (folder / name).mkdir(exist_ok=True)
-            self.db = sqlite3.connect(path, isolation_level=None)
-            self.db.row_factory = sqlite3.Row
-            self.db.executescript(PRAGMAS)
-            with self.all_or_nothing():
-                if not self.db.execute("PRAGMA user_version").fetchone()[0]:
-                    for statement in SCHEMA.split(";\n"):
-                        self.db.execute(statement)
-                    self.db.execute(f"PRAGMA user_version={VERSION}")
+            self._db = sqlite3.connect(self._path, isolation_level=None)
+            self._db.row_factory = sqlite3.Row
+            self._db.executescript(PRAGMAS)
+            with self.transaction():
+                self._upgrade()
         except (OSError, sqlite3.Error) as error:
-            raise BadInput(f"{path}: {error}; choose another folder with --out, or repair this one") from None
-        if (version := self.db.execute("PRAGMA user_version").fetchone()[0]) != VERSION:
-            raise BadInput(f"{path}: created by another release (layout {version}, here {VERSION}); use that release")
+            raise BadInput(f"{self._path}: {error}; choose another folder with --out, or repair this one") from None
+
+    def _upgrade(self) -> None:
+        """Create the tables, or bring those of an earlier version up to date. Raises BadInput."""
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise BadInput(
+                f"{self._path}: created by a newer release (layout {version}, here {VERSION}); use that release"
+            )
+        scripts = [MIGRATIONS[old] for old in range(version, VERSION)] if version else [SCHEMA]
+        for script in scripts:
+            for statement in script.split(";\n"):
+                self._db.execute(statement)
+        self._db.execute(f"PRAGMA user_version={VERSION}")
 
     def __enter__(self) -> Gradebook:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.db.close()
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
 
     @contextlib.contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """Run the body in one transaction."""
-        self.db.execute("BEGIN IMMEDIATE")
+        self._execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._execute("COMMIT")
         except BaseException:
-            self.db.execute("ROLLBACK")
+            if self._db.in_transaction:  # SQLite itself rolls back if the disk is full
+                self._execute("ROLLBACK")
             raise
-        self.db.execute("COMMIT")
 
-    def rows(self, query: str, *values: Any) -> list[sqlite3.Row]:
-        """Return all rows of a query."""
-        return self.db.execute(query, values).fetchall()
+    def _execute(self, statement: str, *values: Any) -> sqlite3.Cursor:
+        """Run one statement. Raises BadInput."""
+        with self._translate_errors():
+            return self._db.execute(statement, values)
 
-    def row(self, query: str, *values: Any) -> sqlite3.Row | None:
-        """Return the first row of a query, or None."""
-        found: sqlite3.Row | None = self.db.execute(query, values).fetchone()
-        return found
+    def _execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run one statement for each row of values. Raises BadInput."""
+        with self._translate_errors():
+            self._db.executemany(statement, rows)
+
+    @contextlib.contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise BadInput(f"{self._path}: {error}; fix that, then repeat the command") from error
+
+    def _select(self, query: str, *values: Any) -> list[sqlite3.Row]:
+        """Return all rows of a query. Raises BadInput."""
+        with self._translate_errors():
+            return self._db.execute(query, values).fetchall()
+
+    def _select_first(self, query: str, *values: Any) -> sqlite3.Row | None:
+        """Return the first row of a query, or None. Raises BadInput."""
+        return next(iter(self._select(query, *values)), None)
+
+    def _insert(self, statement: str, *values: Any) -> int:
+        """Insert a row and return its id. Raises BadInput."""
+        number = self._execute(statement, *values).lastrowid
+        assert number is not None
+        return number
 
     # --- students ---------------------------------------------------------------------------------------------------
 
-    def student(self, person: Person, on_roster: bool = False) -> int:
-        """Return the id of this person, adding the identifiers to those already known."""
-        return self.students([person], on_roster)[0]
+    def list_students(self) -> list[Student]:
+        """Return all students."""
+        return [_make_student(row) for row in self._select("SELECT * FROM student")]
 
-    def students(self, people: Sequence[Person], on_roster: bool = False) -> list[int]:
+    def list_identifiers(self, student: Student) -> list[tuple[str, str]]:
+        """Return how platforms know ``student``: pairs of kind and value."""
+        rows = self._select("SELECT kind, value FROM identifier WHERE student = ?", student.id)
+        return [(row["kind"], row["value"]) for row in rows]
+
+    def add_students(self, people: Sequence[Person], on_roster: bool = False) -> list[int]:
         """Return the ids of the people of one source, adding their identifiers to those already known."""
-        found = {person.key: own for person, own in zip(people, self.matched(people), strict=True)}
+        found = {person.key: own for person, own in zip(people, self.match_students(people), strict=True)}
         for person in people:
             known = found[person.key]
             if known is None:
                 alias = f"student-{base64.b32encode(secrets.token_bytes(5)).decode().lower()}"
-                insert = "INSERT INTO student (alias, name) VALUES (?, ?)"
-                known = found[person.key] = self.db.execute(insert, (alias, person.shown)).lastrowid
-                assert known is not None
+                known = self._insert("INSERT INTO student (alias, name) VALUES (?, ?)", alias, person.display_name)
+                found[person.key] = known
             elif person.name and on_roster:  # a roster spells names properly
-                self.db.execute("UPDATE student SET name = ? WHERE id = ?", (person.name, known))
-            self.db.execute("UPDATE student SET on_roster = max(on_roster, ?) WHERE id = ?", (on_roster, known))
+                self._execute("UPDATE student SET name = ? WHERE id = ?", person.name, known)
+            self._execute("UPDATE student SET on_roster = max(on_roster, ?) WHERE id = ?", on_roster, known)
             names = [("name", name_key(person.name))] if person.name else []
-            self.db.executemany(
+            self._execute_many(
                 "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)",
                 [(known, kind, value) for kind, value in [*person.ids, *person.key, *names]],
             )
         return [own for person in people if (own := found[person.key]) is not None]
 
-    def matched(self, people: Sequence[Person]) -> list[int | None]:
+    def match_students(self, people: Sequence[Person]) -> list[int | None]:
         """Match each person of one source to a known student, or to None if in doubt.
 
         Two people match the same student only if their keys are equal; if two could be the same student, neither
@@ -110,112 +159,146 @@ class Gradebook:
         wanted = {person.key: person for person in people}
         found: dict[tuple[tuple[str, str], ...], int] = {}
         # Certain matches come first, so that a name never overrides an identifier.
-        for recognise in (self._same, self._identified, self._recognised):
+        for match in (self._match_whole_key, self._match_any_identifier, self._match_label_or_name):
             taken = set(found.values())
             claims: dict[int, list[Person]] = defaultdict(list)
             for key, person in wanted.items():
-                if key not in found and (own := recognise(person)) is not None and own not in taken:
+                if key not in found and (own := match(person)) is not None and own not in taken:
                     claims[own].append(person)
             found |= {claimants[0].key: own for own, claimants in claims.items() if len(claimants) == 1}
         return [found.get(person.key) for person in people]
 
-    def _same(self, person: Person) -> int | None:
+    def _match_whole_key(self, person: Person) -> int | None:
         """Return the only student with every identifier of this key."""
-        known = [set(self._with("kind = ? AND value = ?", *one)) for one in person.key]
+        known = [set(self._select_ids("kind = ? AND value = ?", *one)) for one in person.key]
         common = set.intersection(*known)
         return common.pop() if len(common) == 1 else None
 
-    def _identified(self, person: Person) -> int | None:
+    def _match_any_identifier(self, person: Person) -> int | None:
         """Return the only student with any identifier of this key."""
-        known = set[int]().union(*(self._with("kind = ? AND value = ?", *one) for one in person.key))
+        known = set[int]().union(*(self._select_ids("kind = ? AND value = ?", *one) for one in person.key))
         return known.pop() if len(known) == 1 else None
 
-    def _recognised(self, person: Person) -> int | None:
+    def _match_label_or_name(self, person: Person) -> int | None:
         """Return the student with this folder or name; a name must be unique and no number may differ."""
-        if any(self._with("kind = ? AND value = ?", *one) for one in person.key):
+        if any(self._select_ids("kind = ? AND value = ?", *one) for one in person.key):
             return None  # one of their numbers is known, but its owner is unclear
         for kind, value in person.ids:
-            found = self._with("value = ?" if kind == "label" else "value = ? AND kind = 'label'", value)
+            found = self._select_ids("value = ?" if kind == "label" else "value = ? AND kind = 'label'", value)
             if len(found) == 1:
                 return found[0]
-        found = self._with("kind = 'name' AND value = ?", name_key(person.name)) if person.name else []
+        found = self._select_ids("kind = 'name' AND value = ?", name_key(person.name)) if person.name else []
         if len(found) != 1:
             return None
-        theirs = {row["kind"] for row in self.rows("SELECT kind FROM identifier WHERE student = ?", found[0])}
+        theirs = {row["kind"] for row in self._select("SELECT kind FROM identifier WHERE student = ?", found[0])}
         return None if theirs & {kind for kind, _ in person.ids} & set(STRONG) else found[0]
 
-    def _with(self, condition: str, *values: str) -> list[int]:
+    def _select_ids(self, condition: str, *values: str) -> list[int]:
         """Return the students with an identifier that meets ``condition``."""
-        rows = self.rows(f"SELECT DISTINCT student FROM identifier WHERE {condition}", *values)
+        rows = self._select(f"SELECT DISTINCT student FROM identifier WHERE {condition}", *values)
         return [row["student"] for row in rows]
 
-    def namesakes(self, run: sqlite3.Row) -> list[str]:
+    def list_ambiguous_names(self, run: Run) -> list[str]:
         """Return the names in ``run`` that fit more than one student, each once, or aliases if names are hidden."""
         shared = "SELECT value FROM identifier WHERE kind = 'name' GROUP BY value HAVING count(DISTINCT student) > 1"
-        rows = self.rows(
+        rows = self._select(
             "SELECT DISTINCT student.* FROM student JOIN identifier ON identifier.student = student.id"
             f" WHERE kind = 'name' AND value IN ({shared})"
             " AND student.id IN (SELECT student FROM entry WHERE run = ?) ORDER BY name, alias",
-            run["id"],
+            run.id,
         )
-        return list(dict.fromkeys(str(row["alias" if self.anonymous else "name"]) for row in rows))
+        return list(dict.fromkeys(_make_student(row).display_name(self.is_anonymous) for row in rows))
 
-    def named(self, text: str) -> sqlite3.Row:
+    def find_student(self, text: str) -> Student:
         """Return the student identified by ``text``: an alias, an identifier or a name. Raises BadInput."""
         value = text.strip().casefold().removeprefix("participant ")
-        rows = self.rows(
+        rows = self._select(
             "SELECT DISTINCT student.* FROM student LEFT JOIN identifier ON student = student.id"
             " WHERE alias = ? OR value = ? OR (kind = 'name' AND value = ?)",
             *(value, value, name_key(text)),
         )
         if len(rows) == 1:
-            return rows[0]
+            return _make_student(rows[0])
         if rows:
             raise BadInput(f"{text}: {len(rows)} students; use one of {', '.join(row['alias'] for row in rows)}")
         raise BadInput(f"{text}: no such student; use an e-mail address, a number, a name or an alias from the page")
 
+    def delete_student(self, student: Student) -> DeletedFiles:
+        """Delete a student's rows, and the reports on sources that no other student submitted."""
+        entries = self._select("SELECT DISTINCT sha256 FROM entry WHERE student = ?", student.id)
+        self._execute("DELETE FROM student WHERE id = ?", student.id)
+        hashes, documents, sharing = [], [], 0
+        for (sha256,) in entries:
+            others = self._select("SELECT DISTINCT student FROM entry WHERE sha256 = ?", sha256)
+            if others:
+                sharing = max(sharing, len(others))
+                continue
+            hashes += [sha256] if sha256 else []
+            documents += [
+                row["document"] for row in self._select("SELECT document FROM report WHERE sha256 = ?", sha256)
+            ]
+            self._execute("DELETE FROM report WHERE sha256 = ?", sha256)
+        return DeletedFiles(tuple(hashes), tuple(documents), sharing)
+
+    def purge_deleted_rows(self) -> None:
+        """Rewrite the file, since deleted rows survive in free pages and in the journal."""
+        self._execute("VACUUM")
+        self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     # --- reports ----------------------------------------------------------------------------------------------------
 
-    def stored(self, sha256: str, grader: str, rubric: str, seed: str) -> sqlite3.Row | None:
-        """Return the report on these sources under these conditions, or None."""
-        return self.row(
+    def find_report(self, sha256: str, key: ReportKey) -> StoredReport | None:
+        """Return the report on these sources under this key, or None."""
+        row = self._select_first(
             "SELECT * FROM report WHERE sha256 = ? AND grader = ? AND rubric = ? AND seed = ?",
-            *(sha256, grader, rubric, seed),
+            *(sha256, key.grader, key.rubric, key.seed),
         )
+        return _make_report(row) if row is not None else None
 
-    def keep(self, report: Report, document: str) -> int:
-        """Store the verdicts of ``report``, replacing earlier ones under the same conditions; return its id."""
+    def get_report(self, number: int) -> StoredReport:
+        """Return the report with this id."""
+        (row,) = self._select("SELECT * FROM report WHERE id = ?", number)
+        return _make_report(row)
+
+    def list_reports(self, run: Run) -> list[StoredReport]:
+        """Return the reports of a run."""
+        rows = self._select(
+            "SELECT DISTINCT report.* FROM report JOIN entry ON report.id = report WHERE run = ?", run.id
+        )
+        return [_make_report(row) for row in rows]
+
+    def save_report(self, report: Report, document: str) -> int:
+        """Store the verdicts of ``report``, replacing earlier ones under the same key; return its id."""
         facts = report.provenance
-        key = (report.submission.sha256, facts.grader, facts.rubric, facts.seed_id)
+        key = ReportKey(facts.grader, facts.rubric, facts.seed_id)
         environment = json.dumps([facts.torch, facts.python, facts.platform, sorted(facts.sandbox)])
         bonus = {criterion.id for criterion in report.criteria if criterion.bonus}
-        found = self.stored(*key)
+        found = self.find_report(report.submission.sha256, key)
         if found is not None:
-            own = int(found["id"])
-            self.db.execute("DELETE FROM verdict WHERE report = ?", (own,))
-            self.db.execute(
+            number = found.id
+            self._execute("DELETE FROM verdict WHERE report = ?", number)
+            self._execute(
                 "UPDATE report SET environment=?, document=?, gradable=?, max_score=?, graded=? WHERE id=?",
-                (environment, document, report.gradable, report.max_score, now(), own),
+                *(environment, document, report.gradable, report.max_score, _timestamp(), number),
             )
         else:
-            cursor = self.db.execute(
+            number = self._insert(
                 "INSERT INTO report (sha256, grader, rubric, seed, environment, document, gradable, max_score, graded)"
                 " VALUES (?,?,?,?,?,?,?,?,?)",
-                (*key, environment, document, report.gradable, report.max_score, now()),
+                *(report.submission.sha256, key.grader, key.rubric, key.seed),
+                *(environment, document, report.gradable, report.max_score, _timestamp()),
             )
-            assert cursor.lastrowid is not None
-            own = cursor.lastrowid
-        self.db.executemany(
+        self._execute_many(
             "INSERT INTO verdict VALUES (?,?,?,?,?,?,?,?,?,?,?)",
             [
-                (own, n, v.id, v.criterion, v.title, v.criterion in bonus, v.status, v.score, v.max_score, v.message,
+                (number, n, v.id, v.criterion, v.title, v.criterion in bonus, v.status, v.score, v.max_score, v.message,
                  json.dumps([one.model_dump() for one in v.diagnosis], ensure_ascii=False))
                 for n, v in enumerate(report.checks)
             ],
         )  # fmt: skip
-        return own
+        return number
 
-    def document(self, name: str) -> Report:
+    def load_document(self, name: str) -> Report:
         """Return the report in the file ``name`` of results/. Raises BadInput."""
         path = self.folder / "results" / name
         try:
@@ -223,32 +306,265 @@ class Gradebook:
         except (OSError, ValueError) as error:
             raise BadInput(f"{path}: {str(error).splitlines()[0]}; run `regrade` to recreate it") from None
 
-    # --- runs, settings ---------------------------------------------------------------------------------------------
+    def list_verdicts(self, report: int) -> list[StoredVerdict]:
+        """Return the verdicts of a report, in order."""
+        rows = self._select("SELECT * FROM verdict WHERE report = ? ORDER BY position", report)
+        return [_make_verdict(row) for row in rows]
 
-    def current(self) -> sqlite3.Row | None:
+    # --- runs -------------------------------------------------------------------------------------------------------
+
+    def has_runs(self) -> bool:
+        """Return whether anything has been graded, or planned."""
+        return self._select_first("SELECT 1 FROM run") is not None
+
+    def find_current_run(self) -> Run | None:
         """Return the run whose scores count: the last one that finished and was not held back."""
-        return self.row("SELECT * FROM run WHERE state = 'current' ORDER BY finished DESC, id DESC LIMIT 1")
+        return self._find_run("WHERE state = 'current' ORDER BY finished DESC, id DESC LIMIT 1")
 
-    def run(self, number: int) -> sqlite3.Row:
+    def require_current_run(self) -> Run:
+        """Return the run whose scores count. Raises BadInput if there is none yet."""
+        run = self.find_current_run()
+        if run is None:
+            raise BadInput(f"{self.folder}: no finished run yet; run `regrade` first")
+        return run
+
+    def find_previous_run(self, run: Run) -> Run | None:
+        """Return the last finished run before ``run``, or None."""
+        return self._find_run("WHERE state != 'open' AND id < ? ORDER BY id DESC LIMIT 1", run.id)
+
+    def get_finished_run(self, number: int) -> Run:
         """Return a finished run. Raises BadInput."""
-        found = self.row("SELECT * FROM run WHERE id = ?", number)
-        if found is None or found["state"] == "open":
-            there = ", ".join(str(row["id"]) for row in self.rows("SELECT id FROM run WHERE state != 'open'"))
-            raise BadInput(f"run {number}: not found or not finished; finished runs: {there or 'none'}")
+        found = self._find_run("WHERE id = ? AND state != 'open'", number)
+        if found is None:
+            listed = ", ".join(str(run.id) for run in self.list_finished_runs())
+            raise BadInput(f"run {number}: not found or not finished; finished runs: {listed or 'none'}")
         return found
 
-    def setting(self, name: str, value: str | None = None) -> str:
-        """Return a stored setting, after setting it if a ``value`` is given."""
-        if value is not None:
-            self.db.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
-        found = self.row("SELECT value FROM setting WHERE name = ?", name)
-        return str(found["value"]) if found else ""
+    def list_finished_runs(self) -> list[Run]:
+        """Return the finished runs, in order."""
+        return [_make_run(row) for row in self._select("SELECT * FROM run WHERE state != 'open' ORDER BY id")]
+
+    def _find_run(self, condition: str, *values: Any) -> Run | None:
+        row = self._select_first(f"SELECT * FROM run {condition}", *values)
+        return _make_run(row) if row is not None else None
+
+    def open_run(self, kind: str, key: ReportKey, source: str, note: str) -> Run:
+        """Return a new run without entries; interrupted ones are deleted, but not their reports."""
+        self._execute("DELETE FROM entry WHERE run IN (SELECT id FROM run WHERE state = 'open')")
+        self._execute("DELETE FROM run WHERE state = 'open'")
+        number = self._insert(
+            "INSERT INTO run (kind, state, started, source, note, grader, rubric, seed) VALUES (?,'open',?,?,?,?,?,?)",
+            *(kind, _timestamp(), source, note, key.grader, key.rubric, key.seed),
+        )
+        run = self._find_run("WHERE id = ?", number)
+        assert run is not None
+        return run
+
+    def resume_run(self, key: ReportKey, source: str, note: str) -> Run | None:
+        """Return the last interrupted run without its entries if it has this key, else None."""
+        run = self._find_run("WHERE state = 'open' ORDER BY id DESC LIMIT 1")
+        if run is None or run.key != key:
+            return None
+        self._execute("DELETE FROM entry WHERE run = ?", run.id)
+        self._execute("UPDATE run SET source = ?, note = ? WHERE id = ?", source, note or run.note, run.id)
+        return self._find_run("WHERE id = ?", run.id)
+
+    def finish_run(self, run: Run, state: str) -> None:
+        """Close a run as ``held`` or ``current``."""
+        self._execute("UPDATE run SET state = ?, finished = ? WHERE id = ?", state, _timestamp(), run.id)
+
+    def delete_run(self, run: Run) -> None:
+        """Delete a run, but not its reports."""
+        self._execute("DELETE FROM entry WHERE run = ?", run.id)
+        self._execute("DELETE FROM run WHERE id = ?", run.id)
+
+    # --- entries of a run -------------------------------------------------------------------------------------------
+
+    def add_entries(self, run: Run, attempts: Iterable[CollectedAttempt]) -> None:
+        """Add attempts to a run, without reports."""
+        self._execute_many(
+            "INSERT INTO entry (run, student, attempt, latest, submitted, partners, sha256, trouble)"
+            " VALUES (?,?,?,?,?,?,?,?)",
+            [(run.id, a.student, a.attempt, a.latest, a.submitted, a.partners, a.sha256, a.trouble) for a in attempts],
+        )
+
+    def copy_entries(self, old: Run, new: Run, reports: Mapping[int, tuple[int | None, str]]) -> None:
+        """Copy the entries of a run with other reports: by id of the old one, the new one's id or the trouble."""
+        copied = [(new.id, trouble or None, own, old.id, number) for number, (own, trouble) in reports.items()]
+        self._execute_many(
+            "INSERT INTO entry SELECT ?, student, attempt, latest, submitted, partners, sha256, coalesce(?, trouble), ?"
+            " FROM entry WHERE run = ? AND report IS ?",
+            [*copied, (new.id, None, None, old.id, None)],
+        )
+
+    def list_entries(self, run: Run, all_attempts: bool = False) -> list[Entry]:
+        """Return the latest attempts in a run, or all of them, by name of the student."""
+        rows = self._select(
+            "SELECT entry.* FROM entry JOIN student ON student.id = student WHERE run = ? AND (latest OR ?)"
+            " ORDER BY student.name, student.id, attempt",
+            *(run.id, all_attempts),
+        )
+        return [_make_entry(row) for row in rows]
+
+    def list_hashes(self, run: Run) -> list[str]:
+        """Return the hashes of the different sources in a run."""
+        rows = self._select("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != '' ORDER BY sha256", run.id)
+        return [row["sha256"] for row in rows]
+
+    def enter_result(self, run: Run, sha256: str, report: int | None, trouble: str) -> None:
+        """Enter the report on these sources, or the trouble, for everyone who submitted them."""
+        self._execute(
+            "UPDATE entry SET report = ?, trouble = ? WHERE run = ? AND sha256 = ?", report, trouble, run.id, sha256
+        )
+
+    def count_grader_failures(self, run: Run) -> int:
+        """Return how many attempts have sources but no gradable report."""
+        (row,) = self._select(
+            "SELECT count(*) AS number FROM entry LEFT JOIN report ON report.id = report WHERE run = ?"
+            " AND entry.sha256 != '' AND (report IS NULL OR NOT gradable)",
+            run.id,
+        )
+        return int(row["number"])
+
+    def have_same_entries(self, one: Run, other: Run) -> bool:
+        """Return whether two runs have exactly the same entries."""
+        query = "SELECT * FROM entry WHERE run = ? ORDER BY student, attempt"
+        first, second = ([_make_entry(row) for row in self._select(query, run.id)] for run in (one, other))
+        return first == second
+
+    # --- points, overrides ------------------------------------------------------------------------------------------
+
+    def find_max_score(self, run: Run) -> float:
+        """Return the maximum score in a run."""
+        (row,) = self._select(
+            "SELECT max(max_score) AS most FROM report JOIN entry ON report.id = report WHERE run = ?", run.id
+        )
+        return float(row["most"] or 0)
+
+    def list_max_points(self, run: Run) -> dict[str, float]:
+        """Return the points of each check in a run, in order."""
+        rows = self._select(
+            "SELECT verdict.id, max(verdict.max_score) AS most FROM verdict JOIN entry ON entry.report = verdict.report"
+            " WHERE run = ? GROUP BY verdict.id ORDER BY position",
+            run.id,
+        )
+        return {row["id"]: row["most"] for row in rows}
+
+    def list_overrides(self, student: Student, at: str | None = None) -> dict[str, Override]:
+        """Return a student's overrides by target, as of the time ``at`` or as of now; the last for a target applies."""
+        rows = self._select(
+            "SELECT * FROM override WHERE student = ? AND (? IS NULL OR at <= ?) ORDER BY id", *(student.id, at, at)
+        )
+        last = {row["what"]: row for row in rows}
+        return {
+            target: Override(row["points"], row["reason"], row["who"], row["at"])
+            for target, row in last.items()
+            if row["points"] is not None
+        }
+
+    def add_override(self, student: Student, target: str, points: float | None, reason: str, who: str) -> None:
+        """Record the points set for a target; None removes an earlier override."""
+        self._execute(
+            "INSERT INTO override (student, what, points, reason, who, at) VALUES (?,?,?,?,?,?)",
+            *(student.id, target, points, reason, who, _timestamp()),
+        )
+
+    def rename_checks(self, renamed: Mapping[str, str]) -> None:
+        """Rename checks in verdicts and overrides, so that an override survives a new name; old id to new id."""
+        for old, new in renamed.items():
+            self._execute("UPDATE verdict SET id = ? WHERE id = ?", new, old)
+            self._execute("UPDATE override SET what = ? WHERE what = ?", new, old)
+
+    # --- exports, pages, settings -----------------------------------------------------------------------------------
+
+    def record_export(self, run: Run, form: str, target: str, scores: Mapping[int, float]) -> None:
+        """Record that the scores of a run were exported, by student id."""
+        number = self._insert(
+            "INSERT INTO export (at, format, target, run) VALUES (?,?,?,?)", _timestamp(), form, target, run.id
+        )
+        self._execute_many(
+            "INSERT INTO exported VALUES (?,?,?)", [(number, student, score) for student, score in scores.items()]
+        )
+
+    def find_exported_score(self, student: Student) -> float | None:
+        """Return the score of a student that was exported last, or None."""
+        row = self._select_first(
+            "SELECT score FROM exported WHERE student = ? ORDER BY export DESC LIMIT 1", student.id
+        )
+        return float(row["score"]) if row is not None else None
+
+    def read_page_hash(self, student: Student) -> str:
+        """Return the hash of the inputs from which a student's page was rendered, or ""."""
+        row = self._select_first("SELECT made_of FROM page WHERE student = ?", student.id)
+        return str(row["made_of"]) if row is not None else ""
+
+    def save_page_hash(self, student: Student, digest: str) -> None:
+        """Remember the hash of the inputs from which a student's page was rendered."""
+        self._execute("INSERT OR REPLACE INTO page VALUES (?, ?)", student.id, digest)
 
     @property
-    def anonymous(self) -> bool:
+    def is_anonymous(self) -> bool:
         """Return whether names are hidden in pages and output."""
-        return self.setting("anonymous") == "yes"
+        row = self._select_first("SELECT value FROM setting WHERE name = 'anonymous'")
+        return row is not None and row["value"] == "yes"
 
-    def event(self, what: str) -> None:
-        """Log an event."""
-        self.db.execute("INSERT INTO event VALUES (?, ?)", (now(), what))
+    def set_anonymous(self, anonymous: bool) -> None:
+        """Hide names in pages and output from now on, or show them again."""
+        self._execute("INSERT OR REPLACE INTO setting VALUES ('anonymous', ?)", "yes" if anonymous else "no")
+
+
+def _timestamp() -> str:
+    """Return the time in UTC, to the microsecond."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+# --- rows as values ---------------------------------------------------------------------------------------------------
+
+
+def _make_student(row: sqlite3.Row) -> Student:
+    return Student(row["id"], row["alias"], row["name"], bool(row["on_roster"]))
+
+
+def _make_run(row: sqlite3.Row) -> Run:
+    key = ReportKey(row["grader"], row["rubric"], row["seed"])
+    finished = row["finished"] or ""
+    return Run(row["id"], row["kind"], row["state"], row["started"], finished, row["source"], row["note"], key)
+
+
+def _make_entry(row: sqlite3.Row) -> Entry:
+    return Entry(
+        student=row["student"],
+        attempt=row["attempt"],
+        latest=bool(row["latest"]),
+        submitted=row["submitted"],
+        partners=row["partners"],
+        sha256=row["sha256"],
+        trouble=row["trouble"],
+        report=row["report"],
+    )
+
+
+def _make_report(row: sqlite3.Row) -> StoredReport:
+    return StoredReport(
+        id=row["id"],
+        sha256=row["sha256"],
+        environment=row["environment"],
+        document=row["document"],
+        gradable=bool(row["gradable"]),
+        max_score=row["max_score"],
+        graded=row["graded"],
+    )
+
+
+def _make_verdict(row: sqlite3.Row) -> StoredVerdict:
+    verdict = Verdict(
+        id=row["id"],
+        criterion=row["criterion"],
+        title=row["title"],
+        status=row["status"],
+        score=row["score"],
+        max_score=row["max_score"],
+        message=row["message"],
+        diagnosis=tuple(Diagnosis(**one) for one in json.loads(row["diagnosis"])),
+    )
+    return StoredVerdict(verdict, bool(row["bonus"]))

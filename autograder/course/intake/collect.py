@@ -39,38 +39,43 @@ class CollectedAttempt:
 def collect_attempts(
     paths: Iterable[Path],
     store: Path,
-    known: Callable[[Sequence[Person]], list[int]],
+    identify: Callable[[Sequence[Person]], list[int]],
     assignment: Assignment,
     nbgrader_name: str | None = None,
-    every: bool = False,
+    all_attempts: bool = False,
 ) -> Iterator[CollectedAttempt]:
-    """Yield the submissions of all exports and save their sources in ``store``; only latest attempts unless ``every``.
+    """Yield the attempts in all exports and save their sources. Raises BadInput.
 
-    ``known`` returns the ids of the people of one export; ``nbgrader_name`` selects a folder in nbgrader's submitted/.
-    Raises BadInput.
+    Args:
+        paths: folders or archives
+        store: the folder for the sources
+        identify: returns the ids of the people of one export
+        assignment: the assignment, whose contract names the main file
+        nbgrader_name: the assignment's folder in nbgrader's submitted/
+        all_attempts: yield earlier attempts too
     """
-    attempts: dict[int, list[tuple[str, int, Attempt]]] = defaultdict(list)
+    by_student: dict[int, list[tuple[str, int, Attempt]]] = defaultdict(list)
     for number, path in enumerate(paths):
         found = downloads.read(path, assignment.contract, nbgrader_name)[1]
-        numbers = iter(known([who for handed in found for who in handed.people]))
-        for handed in found:
-            for student in dict.fromkeys([next(numbers) for _ in handed.people]):
-                attempts[student].append((handed.order, number, handed))
-    for student, mine in attempts.items():
-        mine.sort(key=lambda attempt: attempt[:2])
-        for count, (_, _, handed) in enumerate(mine, 1):
+        numbers = iter(identify([person for attempt in found for person in attempt.people]))
+        for attempt in found:
+            for student in dict.fromkeys([next(numbers) for _ in attempt.people]):
+                by_student[student].append((attempt.order, number, attempt))
+    for student, mine in by_student.items():
+        mine.sort(key=lambda one: one[:2])
+        for count, (_, _, attempt) in enumerate(mine, 1):
             latest = count == len(mine)
-            if latest or every:
-                sha256, trouble = _stored(handed, store, assignment)
+            if latest or all_attempts:
+                sha256, trouble = _store_sources(attempt, store, assignment)
                 yield CollectedAttempt(
-                    student, count, latest, one_line(handed.submitted), sha256, trouble, len(handed.people) - 1
+                    student, count, latest, one_line(attempt.submitted), sha256, trouble, len(attempt.people) - 1
                 )
 
 
-def _stored(handed: Attempt, store: Path, assignment: Assignment) -> tuple[str, str]:
+def _store_sources(attempt: Attempt, store: Path, assignment: Assignment) -> tuple[str, str]:
     """Return (hash, trouble), one of which is empty."""
     try:
-        found = read_attempt(handed, assignment)
+        found = read_attempt(attempt, assignment)
         path = source_path(store, found.sha256)
         sources = b"" if path.exists() else archive_sources(found)
     except (BadSubmission, Unreadable) as error:
@@ -98,38 +103,38 @@ def archive_sources(found: Submission) -> bytes:
     return buffer.getvalue()
 
 
-def read_attempt(handed: Attempt, assignment: Assignment) -> Submission:
+def read_attempt(attempt: Attempt, assignment: Assignment) -> Submission:
     """Read the submission as `grade` reads a single one. Raises BadSubmission or Unreadable."""
-    if handed.trouble:
-        raise BadSubmission(handed.trouble)
-    if len(handed.files) > MAX_ENTRIES:
+    if attempt.trouble:
+        raise BadSubmission(attempt.trouble)
+    if len(attempt.files) > MAX_ENTRIES:
         raise BadSubmission(f"more than {MAX_ENTRIES} files; ask for the code alone")
     main = assignment.contract.file
-    files = [entry for entry in handed.files if entry.suffix in CODE and len(entry.parts) <= 2]
-    if not handed.files:
+    files = [entry for entry in attempt.files if entry.suffix in CODE and len(entry.parts) <= 2]
+    if not attempt.files:
         raise BadSubmission(f"nothing was submitted; ask for {main}")
     if len(files) > MAX_FILES:
         raise BadSubmission(f"{len(files)} files, at most {MAX_FILES} are allowed; remove the rest")
     zips = [entry for entry in files if entry.suffix == ".zip"]
-    if not files and handed.alone and len(handed.files) == 1:
+    if not files and attempt.is_single and len(attempt.files) == 1:
         raise BadSubmission(
-            f"{handed.files[0].suffix or 'no suffix'}: not a folder or a .py, .ipynb or .zip file; ask for {main}"
+            f"{attempt.files[0].suffix or 'no suffix'}: not a folder or a .py, .ipynb or .zip file; ask for {main}"
         )
-    single = len(files) == 1 and (handed.alone or files == zips)
+    single = len(files) == 1 and (attempt.is_single or files == zips)
     chosen = files if single else [entry for entry in files if entry not in zips]
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
         # The file name is ours; names from the export appear only inside the zip file, as data.
         suffix = chosen[0].suffix if single else ".zip"
         path = Path(folder) / f"submission{suffix}"
-        path.write_bytes(_bytes(chosen[0]) if single else pack_entries(chosen))
+        path.write_bytes(_read_entry(chosen[0]) if single else pack_entries(chosen))
         try:
             return read_submission(path, assignment)
         except BadSubmission as error:
-            told = str(error).removeprefix(f"{path}: ")
-            raise BadSubmission(told.replace(f"{path}", "submission").replace(folder, "")) from None
+            line = str(error).removeprefix(f"{path}: ")
+            raise BadSubmission(line.replace(f"{path}", "submission").replace(folder, "")) from None
 
 
-def _bytes(entry: Entry) -> bytes:
+def _read_entry(entry: Entry) -> bytes:
     if entry.link:
         raise Unreadable(f"{one_line(entry.name)}: a link, which is not followed; ask for the file itself")
     return entry.read(MAX_ZIP if entry.suffix == ".zip" else cap(entry.name))

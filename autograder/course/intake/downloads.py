@@ -1,4 +1,4 @@
-"""Sort a platform's export by student into a list of Handed, whatever its layout.
+"""Sort a platform's export by student into a list of attempts, whatever its layout.
 
 The layout is inferred from names that no single student controls: folders named by a platform or the course staff, or
 most of the names.
@@ -15,7 +15,7 @@ from typing import Any
 from autograder.core.assignment import Contract
 from autograder.core.errors import BadInput
 from autograder.course.intake.archive import Entry, Unreadable, list_entries, strip_top_folder
-from autograder.course.intake.identity import Person, one_line, person
+from autograder.course.intake.identity import Person, make_person, one_line
 
 METADATA = "submission_metadata.yml"
 MAX_METADATA = 64 << 20  # bytes, since Gradescope repeats every result in it
@@ -24,7 +24,7 @@ MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]
 NUMBERED = re.compile(r"(?=_\d+_assignsubmission_)")  # once in a name, unless a student added another
 GRADESCOPE = re.compile(r"assignment_\d+_export( ?\(\d+\)| \d+)?")  # its folder, possibly unpacked twice
 CONFIG = "nbgrader_config.py"
-NBGRADER = {CONFIG, "source", "release", "autograded", "feedback", "secret"}  # beside submitted/
+NBGRADER = {CONFIG, "source", "release", "autograded", "feedback", "secret"}  # files_at_top submitted/
 AGAIN = re.compile(r"-\d+(?=\.\w+$)")  # Canvas numbers repeated uploads: main-1.py
 ATTEMPT = re.compile(r"(?:attempt|try|version|v|submission)?[-_ ]?(\d+)|\d{4}-\d\d-\d\d.*", re.IGNORECASE)
 ASIDE = {".csv", ".yml", ".yaml", ".md", ".sqlite", ".db", ".html", ".log"}  # never a submission
@@ -39,7 +39,7 @@ class Attempt:
     files: tuple[Entry, ...]
     order: str = ""
     submitted: str = ""
-    alone: bool = False  # a single file of any name is the main file, since the platform chose the name
+    is_single: bool = False  # a single file of any name is the main file, since the platform chose the name
     trouble: str = ""  # the reason it cannot be graded
 
 
@@ -52,23 +52,23 @@ def read(path: Path, contract: Contract, nbgrader_name: str | None = None) -> tu
         raise BadInput(f"{path}: nothing in it; give the folder or archive that contains the submissions")
     if any(len(entry.parts) == 1 and entry.name.lower() == contract.file for entry in found):
         raise BadInput(f"{path}: a single submission; use `grade` for it, or give the folder that contains all of them")
-    if metadata := _metadata(path, found):
-        return "gradescope", _gradescope(path, found, metadata)
-    platform = _platform(found)
+    if metadata := _find_metadata(path, found):
+        return "gradescope", _read_gradescope(path, found, metadata)
+    platform = _detect_platform(found)
     if not platform:
-        if submitted := _submitted(path, found):
-            return "nbgrader", _nbgrader(path, submitted, nbgrader_name)
+        if submitted := _find_submitted(path, found):
+            return "nbgrader", _read_nbgrader(path, submitted, nbgrader_name)
         found = strip_top_folder(found, path) if path.is_file() else found
-        platform = _platform(found)
+        platform = _detect_platform(found)
     if platform:
-        return platform, {"moodle": _moodle, "canvas": _canvas}[platform](found)
+        return platform, {"moodle": _read_moodle, "canvas": _read_canvas}[platform](found)
     if {entry.parts[0] for entry in found} == {found[0].parts[0]} and any(e.parts[1:] == (METADATA,) for e in found):
         top = one_line(found[0].parts[0])
         raise BadInput(f"{path}: {METADATA} is in the folder {top}; if that is Gradescope's export, give that folder")
-    return "folder", _folder(found)
+    return "folder", _read_folder(found)
 
 
-def _platform(found: list[Entry]) -> str:
+def _detect_platform(found: list[Entry]) -> str:
     """Return the platform whose pattern most names match, or ""."""
     tops = {entry.parts[0] for entry in found}
     moodle, canvas = ({top for top in tops if pattern.fullmatch(top)} for pattern in (MOODLE, CANVAS))
@@ -79,17 +79,17 @@ def _platform(found: list[Entry]) -> str:
     return ""
 
 
-def _submitted(path: Path, found: list[Entry]) -> list[Entry]:
+def _find_submitted(path: Path, found: list[Entry]) -> list[Entry]:
     """Return the files in nbgrader's submitted/, if the export is that folder or an nbgrader course folder."""
     tops = {entry.parts[0] for entry in found if len(entry.parts) > 1 or entry.suffix not in ASIDE}
     inside = found if path.name == "submitted" else []
     if tops - NBGRADER == {"submitted"} or {"submitted", CONFIG} <= tops:
-        inside = _grouped(found)[("submitted",)]
+        inside = _group_by_folder(found)[("submitted",)]
     students, deep = ({entry.parts[0] for entry in inside if len(entry.parts) > depth} for depth in (1, 2))
     return inside if 2 * len(deep) > len(students) else []
 
 
-def _metadata(path: Path, found: list[Entry]) -> Entry | None:
+def _find_metadata(path: Path, found: list[Entry]) -> Entry | None:
     """Return Gradescope's list of submissions, at the top or in the one folder Gradescope named. Raises BadInput."""
     listed = [entry for entry in found if entry.name == METADATA]
     at_top = [entry for entry in listed if len(entry.parts) == 1]
@@ -100,7 +100,7 @@ def _metadata(path: Path, found: list[Entry]) -> Entry | None:
     return chosen[0] if chosen else None
 
 
-def _grouped(found: list[Entry], depth: int = 1) -> dict[tuple[str, ...], list[Entry]]:
+def _group_by_folder(found: list[Entry], depth: int = 1) -> dict[tuple[str, ...], list[Entry]]:
     """Group files by their first folders, which are removed from their names."""
     groups: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
     for entry in found:
@@ -109,7 +109,7 @@ def _grouped(found: list[Entry], depth: int = 1) -> dict[tuple[str, ...], list[E
     return dict(groups)
 
 
-def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Attempt]:
+def _read_gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Attempt]:
     """Read ``submission_<id>/`` folders, with their owners in a YAML file."""
     import yaml
 
@@ -124,62 +124,64 @@ def _gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[Attempt
     if not isinstance(facts, dict):
         raise BadInput(f"{path}: {METADATA} lists no submissions; download the export again")
     around = metadata.parts[:-1]
-    groups = {key[-1]: files for key, files in _grouped(found, len(metadata.parts)).items() if key[:-1] == around}
-    handed = []
+    groups = {
+        key[-1]: files for key, files in _group_by_folder(found, len(metadata.parts)).items() if key[:-1] == around
+    }
+    attempts = []
     for folder in sorted(set(groups) | set(map(str, facts))):
         entry = facts.get(folder)
         entry = entry if isinstance(entry, dict) else {}
         submitters = entry.get(":submitters")
         people = [
-            _submitter(who, f"{folder}/{n}")
+            _parse_submitter(who, f"{folder}/{n}")
             for n, who in enumerate(submitters if isinstance(submitters, list) else [])
             if isinstance(who, dict)
         ]
-        when, files = _text(entry, ":created_at"), tuple(groups.get(folder, []))
+        when, files = _get_text(entry, ":created_at"), tuple(groups.get(folder, []))
         trouble = ""
         if any(file.name == METADATA for file in files):
             trouble = f"it contains a {METADATA}, which only Gradescope writes; ask for the code alone"
-        who = tuple(people) or (person("", folder, label=folder),)
-        handed.append(Attempt(who, files, when or folder, when, trouble=trouble))
-    return handed
+        who = tuple(people) or (make_person("", folder, label=folder),)
+        attempts.append(Attempt(who, files, when or folder, when, trouble=trouble))
+    return attempts
 
 
-def _submitter(facts: dict[Any, Any], place: str) -> Person:
-    sid, email = _text(facts, ":sid"), _text(facts, ":email")
-    return person(_text(facts, ":name"), "" if sid.strip() or email.strip() else place, sid=sid, email=email)
+def _parse_submitter(facts: dict[Any, Any], place: str) -> Person:
+    sid, email = _get_text(facts, ":sid"), _get_text(facts, ":email")
+    return make_person(_get_text(facts, ":name"), "" if sid.strip() or email.strip() else place, sid=sid, email=email)
 
 
-def _text(facts: dict[Any, Any], key: str) -> str:
+def _get_text(facts: dict[Any, Any], key: str) -> str:
     value = facts.get(key)
     return "" if value is None or isinstance(value, (dict, list)) else str(value)
 
 
-def _canvas(found: list[Entry]) -> list[Attempt]:
+def _read_canvas(found: list[Entry]) -> list[Attempt]:
     """Read flat files: ``janedoe_LATE_<user>_<submission>_main-1.py``."""
     groups: dict[tuple[str, str], list[Entry]] = defaultdict(list)
-    strangers = []
+    unmatched = []
     for entry in found:
         match = CANVAS.fullmatch(entry.parts[0])
         if match is None:
-            strangers.append(entry)
+            unmatched.append(entry)
             continue
         name = AGAIN.sub("", match["file"])
         groups[match["name"], match["user"]].append(Entry((name, *entry.parts[1:]), entry.read, entry.link))
-    handed = [
-        Attempt((person(name, canvas=user),), tuple(files), alone=True)
+    attempts = [
+        Attempt((make_person(name, canvas=user),), tuple(files), is_single=True)
         for (name, user), files in sorted(groups.items())
     ]
-    return handed + _folder(strangers)
+    return attempts + _read_folder(unmatched)
 
 
-def _moodle(found: list[Entry]) -> list[Attempt]:
+def _read_moodle(found: list[Entry]) -> list[Attempt]:
     """Read folders or flat files: ``Jane Doe_<participant>_assignsubmission_file_/main.py``."""
     groups: dict[tuple[str, str, bool], list[Entry]] = {}
-    strangers = []
+    unmatched = []
     for entry in found:
         match = MOODLE.fullmatch(entry.parts[0])
         if match is None:
-            strangers.append(entry)
+            unmatched.append(entry)
             continue
         twice = len(NUMBERED.findall(entry.parts[0])) > 1
         sure = not twice or (len(entry.parts) > 1 and not match["file"])  # Moodle writes the end of a folder name
@@ -189,21 +191,21 @@ def _moodle(found: list[Entry]) -> list[Attempt]:
             parts = entry.parts[1:] if len(entry.parts) > 1 else (match["file"] or entry.name,)
             files.append(Entry(parts, entry.read, entry.link))
     trouble = "its name has two participant numbers; rename it to match Moodle's list of participants"
-    handed = [
+    attempts = [
         Attempt(
-            (person(name, "" if number else name, moodle=number),),
+            (make_person(name, "" if number else name, moodle=number),),
             tuple(files),
-            alone=True,
+            is_single=True,
             trouble=trouble if twice else "",
         )
         for (name, number, twice), files in sorted(groups.items())
     ]
-    return handed + _folder(strangers)
+    return attempts + _read_folder(unmatched)
 
 
-def _nbgrader(path: Path, found: list[Entry], wanted: str | None) -> list[Attempt]:
+def _read_nbgrader(path: Path, found: list[Entry], wanted: str | None) -> list[Attempt]:
     """Read ``submitted/<student>/<assignment>/``, with the time in timestamp.txt."""
-    groups = _grouped(found, 2)
+    groups = _group_by_folder(found, 2)
     names = sorted({name for _, name in groups})
     if wanted is None and len(names) > 1:
         raise BadInput(
@@ -211,7 +213,7 @@ def _nbgrader(path: Path, found: list[Entry], wanted: str | None) -> list[Attemp
         )
     if wanted is not None and wanted not in names:
         raise BadInput(f"{path}: no assignment {wanted}; choose from {', '.join(map(one_line, names))}")
-    handed = []
+    attempts = []
     for (student, name), files in sorted(groups.items()):
         if wanted in (None, name):
             when = ""
@@ -220,31 +222,31 @@ def _nbgrader(path: Path, found: list[Entry], wanted: str | None) -> list[Attemp
                     when = one_line(stamp.read(100).decode("utf-8", "replace"))
                 except Unreadable:
                     continue
-            handed.append(Attempt((person(student, student, login=student),), tuple(files), when, when))
-    astray = {student for (student,) in _grouped(found)} - {student for student, _ in groups}
-    beside = [entry for entry in found if len(entry.parts) == 1 and entry.suffix in CODE]
-    return handed + _folder(beside + [entry for entry in found if entry.parts[0] in astray])
+            attempts.append(Attempt((make_person(student, student, login=student),), tuple(files), when, when))
+    loose = {student for (student,) in _group_by_folder(found)} - {student for student, _ in groups}
+    files_at_top = [entry for entry in found if len(entry.parts) == 1 and entry.suffix in CODE]
+    return attempts + _read_folder(files_at_top + [entry for entry in found if entry.parts[0] in loose])
 
 
-def _folder(found: list[Entry]) -> list[Attempt]:
+def _read_folder(found: list[Entry]) -> list[Attempt]:
     """Read a folder, zip file or Python file per student; a student's folder may contain one folder per attempt."""
-    handed = []
+    attempts = []
     for entry in found:
         if len(entry.parts) == 1 and entry.suffix not in ASIDE:
             stem = entry.name[: -len(entry.suffix)] if entry.suffix in CODE else entry.name
-            handed.append(Attempt((person(stem, stem, label=stem),), (entry,), alone=True))
-    for (student,), files in _grouped(found).items():
-        who = (person(student, student, label=student),)
-        attempts = _grouped(files)
+            attempts.append(Attempt((make_person(stem, stem, label=stem),), (entry,), is_single=True))
+    for (student,), files in _group_by_folder(found).items():
+        who = (make_person(student, student, label=student),)
+        folders = _group_by_folder(files)
         tops = [entry for entry in files if len(entry.parts) == 1 and entry.suffix in CODE]
-        if attempts and not tops and all(ATTEMPT.fullmatch(name) for (name,) in attempts):
-            for (name,), inside in attempts.items():
-                handed.append(Attempt(who, tuple(inside), _natural(name), name))
+        if folders and not tops and all(ATTEMPT.fullmatch(name) for (name,) in folders):
+            for (name,), inside in folders.items():
+                attempts.append(Attempt(who, tuple(inside), _pad_numbers(name), name))
         else:
-            handed.append(Attempt(who, tuple(files)))
-    return handed
+            attempts.append(Attempt(who, tuple(files)))
+    return attempts
 
 
-def _natural(name: str) -> str:
+def _pad_numbers(name: str) -> str:
     """Return ``name`` with zero-padded numbers, so that attempt 10 sorts after attempt 9."""
     return re.sub(r"\d+", lambda number: number[0].zfill(12), name)

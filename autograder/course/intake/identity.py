@@ -22,8 +22,8 @@ COLUMNS = {
     "moodle": {"identifier"},
     "canvas": {"canvas id", "canvas user id"},
 }
-# Rows of a sheet that are not students.
 STRONG = ("canvas", "moodle", "sid", "email", "login")  # no two students share one
+# How the names in rows of a sheet that are not students begin.
 NOBODY = ("points possible", "student, test", "test student")
 
 
@@ -46,13 +46,13 @@ class Person:
         return (*strong, ("place", place)) if place else strong
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """Return the name, or else an identifier."""
         return self.name or next((value for _, value in self.ids), "?")
 
 
-def person(name: str, place: str = "", **ids: str) -> Person:
-    """Return a person with the non-empty identifiers."""
+def make_person(name: str, place: str = "", **ids: str) -> Person:
+    """Return a person with those identifiers that are not empty."""
     kept = tuple((kind, normalise_id(value)) for kind, value in ids.items() if value.strip())
     return Person(one_line(name), kept, ascii(place) if place else "")
 
@@ -78,17 +78,17 @@ def name_key(name: str) -> str:
     return " ".join(sorted(words)) or name
 
 
-def roster(path: Path) -> list[Person]:
+def read_roster(path: Path) -> list[Person]:
     """Return the students in a CSV file: a Canvas gradebook, a Moodle sheet, or any with names or e-mail addresses."""
     sheet = csv_sheet.read(path)
-    if not columns(sheet.header):
+    if not find_columns(sheet.header):
         raise BadInput(
             f"{path}: no column for a name, an e-mail address or a student number; label one in its first row"
         )
-    return [found for row in sheet.rows if (found := find_listed(row, sheet.header)) is not None]
+    return [found for row in sheet.rows if (found := parse_row(row, sheet.header)) is not None]
 
 
-def columns(header: list[str]) -> dict[str, int]:
+def find_columns(header: list[str]) -> dict[str, int]:
     """Return the index of each known kind of column."""
     words = [cell.strip().casefold() for cell in header]
     found: dict[str, int] = {}
@@ -100,10 +100,10 @@ def columns(header: list[str]) -> dict[str, int]:
     return found
 
 
-def find_listed(row: list[str], header: list[str]) -> Person | None:
+def parse_row(row: list[str], header: list[str]) -> Person | None:
     """Return the person in a row of a sheet, or None if it has none."""
-    cells = {kind: row[index].strip() for kind, index in columns(header).items() if index < len(row)}
+    cells = {kind: row[index].strip() for kind, index in find_columns(header).items() if index < len(row)}
     first, last = cells.pop("first", ""), cells.pop("last", "")
-    found = person(cells.pop("name", "") or f"{first} {last}".strip(), **cells)
+    found = make_person(cells.pop("name", "") or f"{first} {last}".strip(), **cells)
     nobody = found.name.casefold().startswith(NOBODY) or not (found.name or found.ids)
     return None if nobody else found

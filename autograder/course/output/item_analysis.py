@@ -17,63 +17,63 @@ class CheckItem:
     statuses: Counter[str] = field(default_factory=Counter)
     mistakes: Counter[str] = field(default_factory=Counter)
     points: float = 0
-    most: float = 0
+    max_points: float = 0
 
     @property
-    def lost(self) -> int:
+    def not_passed(self) -> int:
         """Return how many students did not pass, grader errors excluded."""
         return sum(self.statuses.values()) - self.statuses["passed"] - self.statuses["error"]
 
     @property
     def share(self) -> float:
         """Return the share of the check's points that were awarded."""
-        return self.points / self.most if self.most else 0.0
+        return self.points / self.max_points if self.max_points else 0.0
 
 
 class ItemAnalysis:
     """Running statistics over students: counts and names, no verdicts. Overrides are included."""
 
     def __init__(self) -> None:
-        self.sentences: dict[str, str] = {}
+        self.messages: dict[str, str] = {}
         self.students = 0
         self.reasons: Counter[str] = Counter()
         self._checks: dict[str, CheckItem] = {}
-        self._made: Counter[str] = Counter()
+        self._students_by_mistake: Counter[str] = Counter()
         self._groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
         self._scores: list[float] = []
-        self._most = 100.0
+        self._max_score = 100.0
 
-    def add(self, standing: StudentResult, name: str) -> None:
+    def add(self, result: StudentResult, name: str) -> None:
         """Add a student's attempt that counts, under the ``name`` that may be shown."""
         own = set()
-        for verdict in standing.verdicts:
+        for verdict in result.verdicts:
             item = self._checks.setdefault(verdict.id, CheckItem(verdict.id, verdict.title))
             item.statuses[verdict.status] += 1
             item.points += verdict.score
-            item.most += verdict.max_score
+            item.max_points += verdict.max_score
             for one in verdict.diagnosis:
-                self.sentences.setdefault(one.mistake, one.message)
+                self.messages.setdefault(one.mistake, one.message)
                 item.mistakes[one.mistake] += 1
                 own.add(one.mistake)
         self.students += 1
-        self._made.update(own)
+        self._students_by_mistake.update(own)
         if own:
             self._groups[tuple(sorted(own))].append(name)
-        if standing.score is not None:
-            self._scores.append(standing.score)
-            self._most = max(self._most, standing.max_score)
+        if result.score is not None:
+            self._scores.append(result.score)
+            self._max_score = max(self._max_score, result.max_score)
         else:
-            self.reasons[standing.trouble] += 1
+            self.reasons[result.trouble] += 1
 
     @property
     def checks(self) -> list[CheckItem]:
         """Return the checks, most failed first."""
-        return sorted(self._checks.values(), key=lambda item: -item.lost)
+        return sorted(self._checks.values(), key=lambda item: -item.not_passed)
 
     @property
     def mistakes(self) -> list[tuple[str, int]]:
-        """Return named mistakes with the number of students who made them."""
-        return self._made.most_common()
+        """Return the named mistakes with the number of students who made them, most frequent first."""
+        return self._students_by_mistake.most_common()
 
     @property
     def groups(self) -> list[tuple[tuple[str, ...], list[str]]]:
@@ -97,7 +97,7 @@ class ItemAnalysis:
     @property
     def histogram(self) -> list[tuple[str, int]]:
         """Return the counts of scores in ten equal bins, with full marks separate."""
-        width = self._most / 10
-        bins = Counter(10 if score >= self._most else int(score / width) for score in self._scores)
+        width = self._max_score / 10
+        bins = Counter(10 if score >= self._max_score else int(score / width) for score in self._scores)
         labels = [f"{n * width:g}-{(n + 1) * width - 1:g}" for n in range(10)]
-        return [(label, bins[n]) for n, label in enumerate([*labels, f"{self._most:g}"])]
+        return [(label, bins[n]) for n, label in enumerate([*labels, f"{self._max_score:g}"])]

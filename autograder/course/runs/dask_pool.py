@@ -25,18 +25,18 @@ from autograder.sandbox.isolation.confine import die_with_parent
 CHUNK = 4  # submissions per task: they share one import of torch, and a lost worker loses no more
 
 
-def run_chunk(sources: list[tuple[str, bytes]], conditions: RunConfig) -> list[GradeResult]:
+def run_chunk(sources: list[tuple[str, bytes]], config: RunConfig) -> list[GradeResult]:
     """Run a task on a worker, whose threads forbid forking graders directly."""
     request = {
-        "assignment": conditions.assignment.module,
-        "rubric": conditions.rubric.model_dump_json(),
-        "secret": base64.b64encode(conditions.secret).decode(),
-        "accept": conditions.accept,
+        "assignment": config.assignment.module,
+        "rubric": config.rubric.model_dump_json(),
+        "secret": base64.b64encode(config.secret).decode(),
+        "allow_weak_sandbox": config.allow_weak_sandbox,
         "sources": [(sha256, base64.b64encode(data).decode()) for sha256, data in sources],
     }
     done = subprocess.run(
         [sys.executable, "-m", __name__],
-        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{conditions.assignment.root}"},
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{config.assignment.root}"},
         input=json.dumps(request),
         capture_output=True,
         text=True,
@@ -54,14 +54,14 @@ def main() -> None:
     request = json.load(sys.stdin)
     rubric = Rubric.model_validate_json(request["rubric"])
     assignment = assignments.load(request["assignment"])
-    conditions = RunConfig(assignment, rubric, base64.b64decode(request["secret"]), request["accept"])
+    config = RunConfig(assignment, rubric, base64.b64decode(request["secret"]), request["allow_weak_sandbox"])
     answers = []
-    zygote, accepted_risks = start_zygote(conditions)
+    zygote, accepted_risks = start_zygote(config)
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder, zygote:
         for sha256, data in request["sources"]:
             path = Path(folder) / "submission.zip"
             path.write_bytes(base64.b64decode(data))
-            one = grade_one(path, sha256, zygote, accepted_risks, conditions)
+            one = grade_one(path, sha256, zygote, accepted_risks, config)
             answers.append((one.sha256, one.document, one.trouble))
     json.dump(answers, sys.stdout)
 
@@ -69,14 +69,14 @@ def main() -> None:
 class DaskPool:
     """A pool on a cluster: the scheduler reassigns the tasks of a lost worker."""
 
-    shared = False
+    is_shared = False
 
-    def __init__(self, conditions: RunConfig, client: Any) -> None:
-        self.conditions, self.chunk, self._client = conditions, CHUNK, client
+    def __init__(self, config: RunConfig, client: Any) -> None:
+        self.config, self.chunk, self._client = config, CHUNK, client
         self._executor = client.get_executor(retries=3, pure=False)
 
     @property
-    def ahead(self) -> int:
+    def max_running(self) -> int:
         """Return how many tasks to keep running."""
         cores: dict[str, int] = self._client.ncores()
         return 2 * max(1, sum(cores.values()))
@@ -84,7 +84,7 @@ class DaskPool:
     def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[GradeResult]]:
         """Grade a few submissions; the task carries their sources, so no shared file system is needed."""
         sources = [(sha256, path.read_bytes()) for sha256, path in chunk]
-        found: Future[list[GradeResult]] = self._executor.submit(run_chunk, sources, self.conditions)
+        found: Future[list[GradeResult]] = self._executor.submit(run_chunk, sources, self.config)
         return found
 
     def renew(self) -> None:
@@ -92,7 +92,7 @@ class DaskPool:
 
 
 @contextlib.contextmanager
-def cluster(conditions: RunConfig, address: str) -> Iterator[DaskPool]:
+def open_dask_pool(config: RunConfig, address: str) -> Iterator[DaskPool]:
     """Yield a pool on the cluster at ``address``. Raises BadInput."""
     try:
         from distributed import Client
@@ -107,17 +107,18 @@ def cluster(conditions: RunConfig, address: str) -> Iterator[DaskPool]:
             f"--scheduler {address}: {error or type(error).__name__}; is the scheduler running there?"
         ) from None
     try:
-        _same_grader(client, conditions.assignment)
-        yield DaskPool(conditions, client)
+        _require_same_grader(client, config.assignment)
+        yield DaskPool(config, client)
     finally:
         client.close()
 
 
-def _same_grader(client: Any, assignment: Assignment) -> None:
+def _require_same_grader(client: Any, assignment: Assignment) -> None:
+    """Raise BadInput unless every worker has the grader of this machine."""
     from autograder.grading.suite import grader_version
 
     here = grader_version(assignment)
-    there: dict[str, str] = client.run(_version, assignment.module)
+    there: dict[str, str] = client.run(_read_version, assignment.module)
     if not there:
         raise BadInput("--scheduler: no workers yet; start one with `dask worker ADDRESS`")
     others = sorted(address for address, version in there.items() if version != here)
@@ -127,7 +128,7 @@ def _same_grader(client: Any, assignment: Assignment) -> None:
         )
 
 
-def _version(module: str) -> str:
+def _read_version(module: str) -> str:
     from autograder.grading.suite import grader_version
 
     return grader_version(assignments.load(module))

@@ -40,7 +40,7 @@ class RunConfig:
     assignment: Assignment
     rubric: Rubric
     secret: bytes
-    accept: bool = False  # accept a sandbox that is not fully enforced
+    allow_weak_sandbox: bool = False
 
 
 class SharedZygote(Zygote):
@@ -59,7 +59,7 @@ class SharedZygote(Zygote):
             return super().reap(*args, **kwargs)
 
 
-def start_zygote(conditions: RunConfig, folders: Sequence[Path] = ()) -> tuple[SharedZygote, tuple[str, ...]]:
+def start_zygote(config: RunConfig, folders: Sequence[Path] = ()) -> tuple[SharedZygote, tuple[str, ...]]:
     """Return the zygote of a batch and the accepted sandbox risks.
 
     Raises Refused if student code could escape the sandbox or reach ``folders``.
@@ -67,28 +67,28 @@ def start_zygote(conditions: RunConfig, folders: Sequence[Path] = ()) -> tuple[S
     zygote = SharedZygote()
     try:
         zygote.ready()
-        return zygote, selftest.check(zygote, folders, conditions.accept)
+        return zygote, selftest.check(zygote, folders, config.allow_weak_sandbox)
     except BaseException:
         zygote.close()
         raise
 
 
 def grade_one(
-    path: Path, sha256: str, zygote: Zygote, accepted_risks: tuple[str, ...], conditions: RunConfig
+    path: Path, sha256: str, zygote: Zygote, accepted_risks: tuple[str, ...], config: RunConfig
 ) -> GradeResult:
     """Grade the sources in ``path``. Raises SandboxError."""
     try:
-        handed_in = read_submission(path, conditions.assignment)
+        handed_in = read_submission(path, config.assignment)
     except BadSubmission as error:
         return GradeResult(sha256, trouble=str(error))
     except Exception as error:  # the processes are fine, so nothing else is graded again
         return GradeResult(sha256, trouble=f"not graded: its files cannot be read ({type(error).__name__}: {error})")
     report = suite.grade(
-        conditions.assignment,
+        config.assignment,
         handed_in,
         zygote,
-        conditions.rubric,
-        secret=conditions.secret,
+        config.rubric,
+        secret=config.secret,
         mode="official",
         accepted_risks=accepted_risks,
     )
@@ -102,14 +102,14 @@ def grade_one(
 _shared: tuple[Zygote, tuple[str, ...], RunConfig] | None = None  # inherited by the forks
 
 
-def _started(parent: int) -> None:
+def _initialise_worker(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole process group; the parent handles it
     die_with_parent()
     if os.getppid() != parent:
         os._exit(1)
 
 
-def _task(path: Path, sha256: str) -> list[GradeResult]:
+def _grade_task(path: Path, sha256: str) -> list[GradeResult]:
     assert _shared is not None
     return [grade_one(path, sha256, *_shared)]
 
@@ -117,20 +117,20 @@ def _task(path: Path, sha256: str) -> list[GradeResult]:
 class LocalPool:
     """A pool on this machine. Use as a context manager; after a loss, `renew` restarts all processes."""
 
-    shared = True
+    is_shared = True
 
-    def __init__(self, conditions: RunConfig, workers: int, folders: Sequence[Path] = ()) -> None:
-        self.conditions, self.ahead, self.chunk = conditions, workers + 1, 1
+    def __init__(self, config: RunConfig, workers: int, folders: Sequence[Path] = ()) -> None:
+        self.config, self.max_running, self.chunk = config, workers + 1, 1
         self._workers, self._folders = workers, folders
         self._start()
 
     def _start(self) -> None:
         global _shared
-        self._zygote, accepted_risks = start_zygote(self.conditions, self._folders)
+        self._zygote, accepted_risks = start_zygote(self.config, self._folders)
         try:
-            _shared = (self._zygote, accepted_risks, self.conditions)
+            _shared = (self._zygote, accepted_risks, self.config)
             context = multiprocessing.get_context("fork")
-            self._executor = ProcessPoolExecutor(self._workers, context, _started, (os.getpid(),))
+            self._executor = ProcessPoolExecutor(self._workers, context, _initialise_worker, (os.getpid(),))
             self._executor.submit(os.getpid).result()  # the first task forks all workers, before any thread starts
         except BaseException:
             self._zygote.close()
@@ -139,7 +139,7 @@ class LocalPool:
     def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[GradeResult]]:
         """Grade one submission."""
         ((sha256, path),) = chunk
-        return self._executor.submit(_task, path, sha256)
+        return self._executor.submit(_grade_task, path, sha256)
 
     def renew(self) -> None:
         """Restart all processes after a loss, which may have left half a request in the zygote.
@@ -168,9 +168,9 @@ class LocalPool:
 
 
 @contextlib.contextmanager
-def open_local_pool(conditions: RunConfig, workers: int, folders: Sequence[Path] = ()) -> Iterator[LocalPool]:
+def open_local_pool(config: RunConfig, workers: int, folders: Sequence[Path] = ()) -> Iterator[LocalPool]:
     """Yield a pool on this machine and always close it; submissions cannot reach ``folders``."""
-    pool = LocalPool(conditions, workers, folders)
+    pool = LocalPool(config, workers, folders)
     try:
         yield pool
     finally:

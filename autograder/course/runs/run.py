@@ -7,7 +7,6 @@ interrupted run: finished submissions are not graded again.
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -18,7 +17,9 @@ from typing import Protocol
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
 from autograder.core.text import clean
-from autograder.course.gradebook.store import Gradebook, now
+from autograder.course.gradebook.records import ReportKey, Run, Student
+from autograder.course.gradebook.results import compute_results
+from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake import collect
 from autograder.course.intake.collect import CollectedAttempt
 from autograder.course.runs.local_pool import GradeResult, RunConfig
@@ -32,10 +33,10 @@ class Pool(Protocol):
     """A pool that grades submissions."""
 
     chunk: int
-    shared: bool  # losing a process loses all running tasks
+    is_shared: bool  # losing a process loses all running tasks
 
     @property
-    def ahead(self) -> int:
+    def max_running(self) -> int:
         """Return how many tasks to keep running."""
 
     def submit(self, chunk: list[tuple[str, Path]]) -> Future[list[GradeResult]]:
@@ -45,198 +46,138 @@ class Pool(Protocol):
         """Start over after a loss."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportKey:
-    """The facts that, with a submission's hash, determine a report."""
-
-    grader: str
-    rubric: str
-    seed: str
-
-    @classmethod
-    def of(cls, conditions: RunConfig) -> ReportKey:
-        return cls(
-            suite.grader_version(conditions.assignment), conditions.rubric.version, secret.identify(conditions.secret)
-        )
-
-    def document(self, sha256: str) -> str:
-        """Return the file name of the report on these sources."""
-        return f"{sha256}.{self.grader.rpartition('+')[2]}.{self.rubric}.{self.seed}.json"
+def make_key(config: RunConfig) -> ReportKey:
+    """Return what determines the reports of a run, besides the submissions."""
+    return ReportKey(suite.grader_version(config.assignment), config.rubric.version, secret.identify(config.secret))
 
 
-def plan_run(book: Gradebook, key: ReportKey, items: Iterable[CollectedAttempt], source: str, note: str) -> sqlite3.Row:
-    """Return the open run over these ``items``: an interrupted one with the same key, or a new one."""
-    wanted = [
-        (item.student, item.attempt, item.latest, item.submitted, item.partners, item.sha256, item.trouble)
-        for item in items
-    ]
-    if not wanted:
+def plan_run(book: Gradebook, key: ReportKey, attempts: Iterable[CollectedAttempt], source: str, note: str) -> Run:
+    """Return the open run over these ``attempts``: an interrupted one with the same key, or a new one.
+
+    Raises BadInput if there are none.
+    """
+    attempts = list(attempts)
+    if not attempts:
         raise BadInput(f"{source}: no submission in it; give the folder or archive that contains them")
-    left = book.row("SELECT * FROM run WHERE state = 'open' ORDER BY id DESC LIMIT 1")
-    if left is not None and (left["grader"], left["rubric"], left["seed"]) == (key.grader, key.rubric, key.seed):
-        run = int(left["id"])
-        book.db.execute("UPDATE run SET source = ?, note = ? WHERE id = ?", (source, note or left["note"], run))
-    else:
-        cursor = book.db.execute(
-            "INSERT INTO run (kind, state, started, source, note, grader, rubric, seed)"
-            " VALUES ('regrade','open',?,?,?,?,?,?)",
-            (now(), source, note, key.grader, key.rubric, key.seed),
-        )
-        assert cursor.lastrowid is not None
-        run = cursor.lastrowid
-    # An interrupted run under other conditions is not resumed: its reports stay stored, its plan is dropped.
-    book.db.execute("DELETE FROM entry WHERE run IN (SELECT id FROM run WHERE state = 'open')")
-    book.db.execute("DELETE FROM run WHERE state = 'open' AND id != ?", (run,))
-    book.db.executemany(
-        "INSERT INTO entry (run, student, attempt, latest, submitted, partners, sha256, trouble)"
-        " VALUES (?,?,?,?,?,?,?,?)",
-        [(run, *row) for row in wanted],
-    )
-    found = book.row("SELECT * FROM run WHERE id = ?", run)
-    assert found is not None
-    return found
+    run = book.resume_run(key, source, note) or book.open_run("regrade", key, source, note)
+    book.add_entries(run, attempts)
+    return run
 
 
-def find_missing(book: Gradebook, key: ReportKey, run: sqlite3.Row) -> list[str]:
+def find_missing(book: Gradebook, key: ReportKey, run: Run) -> list[str]:
     """Return the hashes without a report, after entering results that exist only as files."""
-    todo = []
-    for row in book.rows("SELECT DISTINCT sha256 FROM entry WHERE run = ? AND sha256 != '' ORDER BY sha256", run["id"]):
-        sha256 = row["sha256"]
-        found = book.stored(sha256, key.grader, key.rubric, key.seed)
-        path = book.folder / "results" / key.document(sha256)
+    missing = []
+    for sha256 in book.list_hashes(run):
+        found = book.find_report(sha256, key)
+        path = book.folder / "results" / key.file_name(sha256)
         if found is None and path.is_file():
-            with contextlib.suppress(ValueError), book.all_or_nothing():  # an invalid report is graded again
-                book.keep(Report.model_validate_json(path.read_bytes()), path.name)
-            found = book.stored(sha256, key.grader, key.rubric, key.seed)
-        if found is not None and found["gradable"] and path.is_file():
-            with book.all_or_nothing():
-                _enter(book, run, sha256, int(found["id"]), "")
+            with contextlib.suppress(ValueError), book.transaction():  # an invalid report is graded again
+                book.save_report(Report.model_validate_json(path.read_bytes()), path.name)
+            found = book.find_report(sha256, key)
+        if found is not None and found.gradable and path.is_file():
+            book.enter_result(run, sha256, found.id, "")
         else:
-            todo.append(sha256)
-    return todo
+            missing.append(sha256)
+    return missing
 
 
 def grade_all(
-    book: Gradebook, key: ReportKey, run: sqlite3.Row, pool: Pool, todo: list[str], done: Callable[[int], None]
+    book: Gradebook, key: ReportKey, run: Run, pool: Pool, missing: list[str], report_progress: Callable[[int], None]
 ) -> None:
-    """Grade ``todo``; call ``done`` with the number of newly finished submissions."""
+    """Grade the ``missing`` hashes; call ``report_progress`` with the number of newly finished submissions."""
     store = book.folder / "submissions"
     left = [
-        [(sha, collect.source_path(store, sha)) for sha in todo[i : i + pool.chunk]]
-        for i in range(0, len(todo), pool.chunk)
+        [(sha, collect.source_path(store, sha)) for sha in missing[i : i + pool.chunk]]
+        for i in range(0, len(missing), pool.chunk)
     ]
     left.reverse()
-    suspects: list[list[tuple[str, Path]]] = []  # running when a process was lost; each is graded again alone
+    suspects: list[list[tuple[str, Path]]] = []  # running when a process was lost; each is graded again by itself
     running: dict[Future[list[GradeResult]], list[tuple[str, Path]]] = {}
     tries: Counter[str] = Counter()
-    alone = False
+    one_at_a_time = False
     while left or suspects or running:
-        lost: Exception | None = None
-        again: list[list[tuple[str, Path]]] = []
+        loss: Exception | None = None
+        repeat: list[list[tuple[str, Path]]] = []
         if not running:
-            alone = pool.shared and bool(suspects)
-        while (queue := suspects or left) and len(running) < (1 if alone else pool.ahead) and lost is None:
+            one_at_a_time = pool.is_shared and bool(suspects)
+        limit = 1 if one_at_a_time else pool.max_running
+        while (queue := suspects or left) and len(running) < limit and loss is None:
             chunk = queue.pop()
             try:
                 running[pool.submit(chunk)] = chunk
             except Exception as error:  # a process was lost since the last result
-                lost = error
-                again.append(chunk)
-        ended, _ = wait(running, return_when=FIRST_COMPLETED)
-        for future in ended:
+                loss = error
+                repeat.append(chunk)
+        finished, _ = wait(running, return_when=FIRST_COMPLETED)
+        for future in finished:
             chunk = running.pop(future)
             try:
-                answers = future.result()
+                results = future.result()
             except Exception as error:  # always the grader's fault; the others continue
-                lost = error
-                again.append(chunk)
+                loss = error
+                repeat.append(chunk)
                 continue
-            for answer in answers:
-                _keep(book, key, run, answer)
-            done(len(chunk))
-        if lost is None:
+            for result in results:
+                _save_result(book, key, run, result)
+            report_progress(len(chunk))
+        if loss is None:
             continue
-        if pool.shared:
-            again = [[one for chunk in (*again, *running.values()) for one in chunk]]
+        if pool.is_shared:
+            repeat = [[one for chunk in (*repeat, *running.values()) for one in chunk]]
             running.clear()
         pool.renew()
-        for chunk in again:
+        for chunk in repeat:
             if len(chunk) == 1:  # in a larger chunk any of them may be at fault
                 tries[chunk[0][0]] += 1
             for sha, path in chunk:
                 if tries[sha] < TRIES:
                     suspects.append([(sha, path)])
                 else:
-                    _keep(
-                        book,
-                        key,
-                        run,
-                        GradeResult(sha, trouble=f"the grader's processes were lost {TRIES} times: {lost}"),
-                    )
-                    done(1)
+                    trouble = f"the grader's processes were lost {TRIES} times: {loss}"
+                    _save_result(book, key, run, GradeResult(sha, trouble=trouble))
+                    report_progress(1)
 
 
-def _keep(book: Gradebook, key: ReportKey, run: sqlite3.Row, answer: GradeResult) -> None:
+def _save_result(book: Gradebook, key: ReportKey, run: Run, result: GradeResult) -> None:
     """Save one result: first the file, then the rows that refer to it."""
-    trouble, name = answer.trouble, key.document(answer.sha256)
-    if answer.document:
+    trouble, name = result.trouble, key.file_name(result.sha256)
+    if result.document:
         try:
-            report = Report.model_validate_json(answer.document)
-            write_whole(book.folder / "results" / name, answer.document)
-            with book.all_or_nothing():
-                return _enter(book, run, answer.sha256, book.keep(report, name), "")
+            report = Report.model_validate_json(result.document)
+            write_whole(book.folder / "results" / name, result.document)
+            with book.transaction():
+                return book.enter_result(run, result.sha256, book.save_report(report, name), "")
         except (ValueError, ArithmeticError) as error:  # one bad report must not stop the others
             trouble = f"not graded: its report could not be saved ({type(error).__name__})"
-    with book.all_or_nothing():
-        _enter(book, run, answer.sha256, None, clean(trouble))
-
-
-def _enter(book: Gradebook, run: sqlite3.Row, sha256: str, report: int | None, trouble: str) -> None:
-    book.db.execute(
-        "UPDATE entry SET report = ?, trouble = ? WHERE run = ? AND sha256 = ?", (report, trouble, run["id"], sha256)
-    )
+    book.enter_result(run, result.sha256, None, clean(trouble))
 
 
 # --- the end of a run -------------------------------------------------------------------------------------------------
 
 
-def finish_run(book: Gradebook, run: sqlite3.Row, allow_lower: bool) -> list[tuple[str, float, float]]:
-    """Make ``run`` the one that counts, or hold it back if exported scores would drop, and return those.
+@dataclass(frozen=True, slots=True)
+class LowerScore:
+    """An exported score that a run would lower."""
 
-    Each as (alias, exported score, new score).
-    """
-    from autograder.course.gradebook.results import student_results
+    student: Student
+    exported: float
+    score: float
 
-    fallen = []
-    for standing in student_results(book, run):
-        before = book.row(
-            "SELECT score FROM exported WHERE student = ? ORDER BY export DESC LIMIT 1", standing.student["id"]
-        )
+
+def finish_run(book: Gradebook, run: Run, allow_lower: bool) -> list[LowerScore]:
+    """Make ``run`` the one that counts, or hold it back if it would lower exported scores, and return those."""
+    lower = []
+    for result in compute_results(book, run):
+        exported = book.find_exported_score(result.student)
         # A missing grade is never exported, so it cannot lower a score.
-        if before is not None and standing.score is not None and standing.score < before["score"]:
-            fallen.append((str(standing.student["alias"]), float(before["score"]), standing.score))
-    state = "held" if fallen and not allow_lower else "current"
-    with book.all_or_nothing():
-        book.db.execute("UPDATE run SET state = ?, finished = ? WHERE id = ?", (state, now(), run["id"]))
-        if fallen and allow_lower:
-            book.event(f"run {run['id']}: {len(fallen)} exported scores dropped, allowed with --allow-lower")
-    return fallen if state == "held" else []
+        if exported is not None and result.score is not None and result.score < exported:
+            lower.append(LowerScore(result.student, exported, result.score))
+    is_held = bool(lower) and not allow_lower
+    book.finish_run(run, "held" if is_held else "current")
+    return lower if is_held else []
 
 
-def find_unchanged_run(book: Gradebook, run: sqlite3.Row) -> sqlite3.Row | None:
+def find_unchanged_run(book: Gradebook, run: Run) -> Run | None:
     """Return the last finished run if ``run`` has exactly the same entries, else None."""
-    last = book.row("SELECT * FROM run WHERE state != 'open' AND id < ? ORDER BY id DESC LIMIT 1", run["id"])
-    if last is None:
-        return None
-    facts = "SELECT student, attempt, latest, submitted, partners, sha256, trouble, report FROM entry WHERE run = ?"
-    same = [tuple(row) for row in book.rows(f"{facts} ORDER BY student, attempt", last["id"])] == [
-        tuple(row) for row in book.rows(f"{facts} ORDER BY student, attempt", run["id"])
-    ]
-    return last if same else None
-
-
-def delete_run(book: Gradebook, run: sqlite3.Row) -> None:
-    """Delete a run that adds nothing new."""
-    with book.all_or_nothing():
-        book.db.execute("DELETE FROM entry WHERE run = ?", (run["id"],))
-        book.db.execute("DELETE FROM run WHERE id = ?", (run["id"],))
+    last = book.find_previous_run(run)
+    return last if last is not None and book.have_same_entries(last, run) else None
