@@ -57,7 +57,12 @@ def grade(
         bool, typer.Option("--official", help="refuse to grade unless the sandbox is fully enforced")
     ] = False,
     accept: Annotated[
-        bool, typer.Option("--accept-weaker-sandbox", help="with --official: grade in a weaker sandbox, and report it")
+        bool,
+        typer.Option(
+            "--allow-weak-sandbox",
+            "--accept-weaker-sandbox",
+            help="with --official: grade in a weaker sandbox, and report it",
+        ),
     ] = False,
 ) -> None:
     """Grade one submission and print the report."""
@@ -75,7 +80,7 @@ def grade(
             raise BadInput(str(error)) from None
         rows = rubric.load(ctx.obj)
         if accept and not official:
-            raise BadInput("--accept-weaker-sandbox needs --official; without it nothing is refused")
+            raise BadInput("--allow-weak-sandbox needs --official; without it nothing is refused")
         names = [criterion.id for criterion in rows.criteria]
         if only is not None and only not in names:
             raise BadInput(f"--only {only}: no such criterion; choose from {', '.join(names)}")

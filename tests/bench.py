@@ -151,7 +151,7 @@ def workers(quick: bool) -> Figures:
             source = made(Path(name, "in"))
             for file in files:
                 bank_file.load(file).write(made(source / file.stem))
-            command = [sys.executable, "-m", "autograder", "regrade", str(source), "--out", f"{name}/out"]
+            command = [sys.executable, "-m", "autograder", "regrade", str(source), "--gradebook", f"{name}/out"]
             wall, cpu = timed([*command, "--workers", str(count)])
             found[f"{count} graders, submissions a minute"] = 60 * len(files) / wall
             found[f"{count} graders, CPU s each, start included"] = cpu / len(files)
@@ -260,7 +260,7 @@ def notebooks(quick: bool) -> Figures:
             "autograder",
             "regrade",
             str(course / "submitted"),
-            "--out",
+            "--gradebook",
             str(course / "out"),
         ]
         found["regrade"] = timed(regrade)[0] / times

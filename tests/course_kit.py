@@ -136,7 +136,7 @@ class Course:
         defaults: dict[str, Any] = {
             "rubric": ROWS,
             "note": "",
-            "allow_lower": False,
+            "allow_lower_scores": False,
             "all_attempts": False,
             "allow_weak_sandbox": False,
         }

@@ -40,7 +40,7 @@ def batch(folder: Path) -> list[str]:
         place = folder / "in" / path.stem
         place.mkdir(parents=True)
         bank_file.load(path).write(place)
-    return ["regrade", str(folder / "in"), "--out", str(folder / "graded"), "--workers", "2"]
+    return ["regrade", str(folder / "in"), "--gradebook", str(folder / "graded"), "--workers", "2"]
 
 
 def killed(folder: Path, after: float, patience: float, command: list[str]) -> list[str]:

@@ -78,7 +78,7 @@ def main() -> None:
         distinct = min(options.number, len(BANK)) if options.same else options.number
         started, peak, killed = time.monotonic(), 0, not options.lose
         own: dict[str, int] = {}
-        command = [sys.executable, "-m", "autograder", "regrade", str(source), "--out", str(out)]
+        command = [sys.executable, "-m", "autograder", "regrade", str(source), "--gradebook", str(out)]
         process = subprocess.Popen([*command, "--workers", options.workers])
         while process.poll() is None:
             pids = tree(process.pid)

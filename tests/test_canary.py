@@ -108,13 +108,13 @@ def test_official_grading_is_refused_where_something_leaks(tmp_path: Path) -> No
     status, printed, said = grade(tmp_path / "report.json", "--official", code=WEAKER)
     assert (status, printed) == (3, "")
     assert "start processes" in one_line(said)
-    assert "--accept-weaker-sandbox" in said
+    assert "--allow-weak-sandbox" in said
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_weaker_sandbox_can_be_accepted_and_the_report_says_so(tmp_path: Path) -> None:
     target = tmp_path / "report.json"
-    status, printed, said = grade(target, "--official", "--accept-weaker-sandbox", code=WEAKER)
+    status, printed, said = grade(target, "--official", "--allow-weak-sandbox", code=WEAKER)
     assert (status, said) == (0, "")
     provenance = json.loads(target.read_text("utf-8"))["provenance"]
     assert provenance["mode"] == "official"
@@ -130,6 +130,6 @@ def test_local_grading_refuses_nothing(tmp_path: Path) -> None:
 
 
 def test_accepting_means_something_only_for_official_grading(tmp_path: Path) -> None:
-    status, _, said = grade(tmp_path / "report.json", "--accept-weaker-sandbox")
+    status, _, said = grade(tmp_path / "report.json", "--allow-weak-sandbox")
     assert status == 2
     assert "--official" in one_line(said)

@@ -199,11 +199,11 @@ def test_an_exported_score_falls_only_when_allowed(course: Course) -> None:
     with course.book() as book:
         export_grades(book, "csv", course.source.parent / "scores.csv")
     course.hand_in(ada="# lose causality.full_model lose model.loss", bob="# 3")
-    with pytest.raises(BadInput, match="--allow-lower"):
+    with pytest.raises(BadInput, match="--allow-lower-scores"):
         course.regrade()
     assert "from 100 to 98" in course.said()
     assert course.scores() == {"ada": 100.0, "bob": 100.0}  # what was exported still counts
-    course.regrade(allow_lower=True)
+    course.regrade(allow_lower_scores=True)
     assert course.graded == []
     assert course.scores() == {"ada": 98.0, "bob": 100.0}
 
@@ -243,7 +243,7 @@ with commands.open_gradebook(Path(sys.argv[2]), None, create=True) as book, comm
     print("ready", flush=True)
     commands.regrade(ASSIGNMENT, book, [Path(sys.argv[1])], workers=1, scheduler=None, roster=None, all_attempts=False,
                     nbgrader_name=None,
-                    seed=None, rubric=course_kit.ROWS, note="", allow_lower=False, allow_weak_sandbox=False)
+                    seed=None, rubric=course_kit.ROWS, note="", allow_lower_scores=False, allow_weak_sandbox=False)
 """
 
 

@@ -24,7 +24,7 @@ def run(*words: str) -> tuple[int, str]:
 
 
 def test_a_term_in_commands(course: Course, tmp_path: Path) -> None:
-    out = ("--out", str(course.out))
+    out = ("--gradebook", str(course.out))
     course.hand_in(ada=LOST, bob=LOST + "# b")
     status, said = run("regrade", str(course.source), *out, "--note", "deadline")
     assert (status, "2 students, 2 graded, mean 92.0" in said) == (0, True)
@@ -43,21 +43,33 @@ def test_a_term_in_commands(course: Course, tmp_path: Path) -> None:
     status, said = run("compare", "1", "2", *out, "--anonymous")
     assert "ada" not in said
     assert "student-" in said
-    with pytest.raises(BadInput, match="--names"):
+    with pytest.raises(BadInput, match="--no-anonymous"):
         run("export", "canvas", "--to", str(tmp_path / "x.csv"), *out)
-    status, said = run("export", "csv", "--to", str(tmp_path / "x.csv"), *out, "--names")
+    status, said = run("export", "csv", "--to", str(tmp_path / "x.csv"), *out, "--no-anonymous")
     assert "2 scores." in said
-    status, said = run("override", "ada", "causality.full_model", "--take-back", "--reason", "wrong student", *out)
+    status, said = run("override", "ada", "causality.full_model", "--remove", "--reason", "wrong student", *out)
     assert "94.5 before, 92 now" in said
     status, said = run("forget", "ada", "--yes", *out)
     assert course.scores() == {"bob": 92.0}
 
 
+def test_former_options_still_work(course: Course, tmp_path: Path) -> None:
+    course.hand_in(ada=LOST)
+    out = ("--out", str(course.out))
+    run("grade-all", str(course.source), *out, "--allow-lower", "--accept-weaker-sandbox", "--anonymous")
+    run("override", "ada", "total", "9", "--reason", "x", *out, "--names")
+    assert course.scores() == {"ada": 9.0}
+    run("override", "ada", "total", "--take-back", "--reason", "x", *out)
+    assert course.scores() == {"ada": 92.0}
+    with course.book() as book:
+        assert not book.is_anonymous
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("override", "ada", "mlp.width", "--reason", "x"), "either POINTS or --take-back"),
-        (("override", "ada", "mlp.width", "1", "--take-back", "--reason", "x"), "either POINTS or --take-back"),
+        (("override", "ada", "mlp.width", "--reason", "x"), "either POINTS or --remove"),
+        (("override", "ada", "mlp.width", "1", "--remove", "--reason", "x"), "either POINTS or --remove"),
         (("override", "nobody", "mlp.width", "1", "--reason", "x"), "no such student"),
         (("compare",), "two finished runs are needed to compare, found 1"),
         (("compare", "1", "7"), "run 7: not found"),
@@ -71,12 +83,12 @@ def test_what_makes_no_sense_is_refused(course: Course, words: tuple[str, ...], 
     course.hand_in(ada=LOST)
     course.regrade()
     with pytest.raises(BadInput, match=says) as refused:
-        run(*words, "--out", str(course.out))
+        run(*words, "--gradebook", str(course.out))
     assert "\n" not in str(refused.value)
 
 
 def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
-    done = command("compare", "--out", str(tmp_path / "none"))
+    done = command("compare", "--gradebook", str(tmp_path / "none"))
     assert done.returncode == 2
     assert "no gradebook.sqlite" in one_line(done.stderr)
     assert not (tmp_path / "none").exists()

@@ -102,7 +102,7 @@ def test_with_the_main_process_killed_nothing_lives_on(tmp_path: Path) -> None:
         (tmp_path / "in" / f"s{n}").mkdir(parents=True)
         bank_file.load(bank_file.paths("variants")[n]).write(tmp_path / "in" / f"s{n}")
     process = subprocess.Popen(
-        [sys.executable, "-m", "autograder", "regrade", str(tmp_path / "in"), "--out", str(tmp_path / "out")],
+        [sys.executable, "-m", "autograder", "regrade", str(tmp_path / "in"), "--gradebook", str(tmp_path / "out")],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

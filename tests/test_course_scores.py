@@ -136,7 +136,7 @@ def test_a_changed_rubric_is_applied_to_stored_verdicts_and_compare_says_so(cour
     course.regrade()
     new = worth("attention.formula", 16)
     with course.book() as book:
-        commands.publish_run(book, rescore(book, new, "formula counts more"), allow_lower=False)
+        commands.publish_run(book, rescore(book, new, "formula counts more"), allow_lower_scores=False)
     assert course.scores() == {"ada": 102.0, "bob": 94.0}
     said = compared(course)
     assert "attention.formula: passed 6/6 -> passed 16/16  [rubric]" in said
@@ -152,7 +152,7 @@ def test_points_set_by_hand_are_never_more_than_a_check_has(course: Course) -> N
     course.regrade()
     override(course, "ada", "attention.formula", 6)
     with course.book() as book:
-        commands.publish_run(book, rescore(book, worth("attention.formula", 4), ""), allow_lower=False)
+        commands.publish_run(book, rescore(book, worth("attention.formula", 4), ""), allow_lower_scores=False)
     assert "attention.formula: partial 3/6 -> passed 4/4  [override]" in compared(course)
 
 

@@ -23,7 +23,7 @@ VERSION_1 = (
     "CREATE TABLE event (at TEXT NOT NULL, what TEXT NOT NULL)",
     "INSERT INTO event VALUES ('2026-01-01', 'a student was deleted')",
     "UPDATE verdict SET status = 'missing' WHERE id = 'model.loss'",
-    'UPDATE verdict SET diagnosis = \'[{"mistake": "m", "sentence": "say \\"sentence\\": x"}]\' WHERE id = \'mlp.width\'',
+    f"UPDATE verdict SET diagnosis = '{DIAGNOSIS}' WHERE id = 'mlp.width'",
     "UPDATE verdict SET id = 'attention.simplex' WHERE id = 'attention.rows_sum_to_one'",
     "UPDATE override SET what = 'attention.simplex' WHERE what = 'attention.rows_sum_to_one'",
     "PRAGMA user_version=1",

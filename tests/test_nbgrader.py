@@ -362,15 +362,15 @@ def test_files_beside_a_notebook_have_the_limits_of_every_submission(graded: Nbg
     shutil.copytree(graded.root / "submitted" / "relu" / NAME, folder)
     (folder / "helper.py").write_text("x = 1\n")
     (folder / "gpt.py").write_text("another submission\n")
-    assert set(autograde._read(folder, NAME).handed_in) == {"helper.py", "notebook.ipynb"}
+    assert set(autograde._read_submission(folder, NAME, ASSIGNMENT).handed_in) == {"helper.py", "notebook.ipynb"}
     (folder / "helper.py").write_text("x" * (1 << 20 | 1))
     with pytest.raises(autograde.NotGraded, match="larger than 1 MB"):
-        autograde._read(folder, NAME)
+        autograde._read_submission(folder, NAME, ASSIGNMENT)
     for n in range(60):
         (folder / f"helper{n}.py").write_text("")
     (folder / "helper.py").unlink()
     with pytest.raises(autograde.NotGraded, match="at most 50 are allowed"):
-        autograde._read(folder, NAME)
+        autograde._read_submission(folder, NAME, ASSIGNMENT)
 
 
 def test_a_notebook_that_the_gradebook_does_not_know_is_never_executed(

@@ -15,23 +15,31 @@ if TYPE_CHECKING:
 
 course = typer.Typer()
 
-Out = Annotated[Path, typer.Option(help="the gradebook folder, with the reports", show_default=False)]
+# The second name of an option is its former one, which works for one release.
+GradebookFolder = Annotated[
+    Path, typer.Option("--gradebook", "--out", help="the gradebook folder, with the reports", show_default=False)
+]
 Anonymous = Annotated[
     bool | None,
     typer.Option(
-        "--anonymous/--names", help="replace names with aliases in all output, from now on", show_default=False
+        *("--anonymous/--no-anonymous", " /--names"),
+        help="replace names with aliases in all output, from now on",
+        show_default=False,
     ),
 ]
 Note = Annotated[str, typer.Option(help="the reason, for the record", show_default=False)]
 RubricFile = Annotated[Path | None, typer.Option(help="a rubric other than the package's", show_default=False)]
-AllowLower = Annotated[bool, typer.Option(help="allow exported scores to fall")]
+AllowLowerScores = Annotated[
+    bool, typer.Option("--allow-lower-scores", "--allow-lower", help="allow exported scores to fall")
+]
 
 
+@course.command("grade-all", help="Grade all submissions: the same as regrade.")
 @course.command()
 def regrade(
     ctx: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="folders of submissions or platform exports", show_default=False)],
-    out: Out,
+    gradebook: GradebookFolder,
     workers: Annotated[int, typer.Option(help="parallel graders; 0: one per core", min=0)] = 0,
     scheduler: Annotated[str | None, typer.Option(help="grade on the Dask cluster at this address")] = None,
     roster: Annotated[Path | None, typer.Option(help="a CSV file of the students in the course")] = None,
@@ -46,9 +54,12 @@ def regrade(
     rubric: RubricFile = None,
     note: Note = "",
     anonymous: Anonymous = None,
-    allow_lower: AllowLower = False,
-    accept: Annotated[
-        bool, typer.Option("--accept-weaker-sandbox", help="grade in a weaker sandbox, and report it")
+    allow_lower_scores: AllowLowerScores = False,
+    allow_weak_sandbox: Annotated[
+        bool,
+        typer.Option(
+            "--allow-weak-sandbox", "--accept-weaker-sandbox", help="grade in a weaker sandbox, and report it"
+        ),
     ] = False,
 ) -> None:
     """Grade all submissions; a repeated call grades only new or changed ones."""
@@ -56,7 +67,7 @@ def regrade(
 
     if attempts not in ("latest", "all"):
         raise BadInput(f"--attempts {attempts}: use latest or all")
-    with commands.open_gradebook(out, anonymous, create=True) as book, commands.exclusive_lock(book):
+    with commands.open_gradebook(gradebook, anonymous, create=True) as book, commands.exclusive_lock(book):
         status = commands.regrade(
             ctx.obj,
             book,
@@ -69,8 +80,8 @@ def regrade(
             seed=seed,
             rubric=_rubric(ctx, rubric),
             note=note,
-            allow_lower=allow_lower,
-            allow_weak_sandbox=accept,
+            allow_lower_scores=allow_lower_scores,
+            allow_weak_sandbox=allow_weak_sandbox,
         )
     if status:
         raise SystemExit(status)
@@ -83,17 +94,17 @@ def override(
     points: Annotated[float | None, typer.Argument(help="the points to set", show_default=False)] = None,
     *,
     reason: Annotated[str, typer.Option(help="the reason shown to the student", show_default=False)],
-    out: Out,
-    take_back: Annotated[bool, typer.Option(help="restore the automatic score")] = False,
+    gradebook: GradebookFolder,
+    remove: Annotated[bool, typer.Option("--remove", "--take-back", help="restore the automatic score")] = False,
     anonymous: Anonymous = None,
 ) -> None:
     """Set points by hand, for this and every later run, until changed or removed."""
     from autograder.course import commands
     from autograder.course.gradebook import results
 
-    if (points is None) != take_back:
-        raise BadInput("override: give either POINTS or --take-back")
-    with commands.open_gradebook(out, anonymous) as book:
+    if (points is None) != remove:
+        raise BadInput("override: give either POINTS or --remove")
+    with commands.open_gradebook(gradebook, anonymous) as book:
         found = book.find_student(student)
         before, name = commands.find_result(book, found), found.display_name(book.is_anonymous)
         results.set_override(book, found, check, points, reason)
@@ -109,38 +120,38 @@ def compare(
     ] = None,
     new: Annotated[int | None, typer.Argument(help="the later run (default: the last)", show_default=False)] = None,
     *,
-    out: Out,
+    gradebook: GradebookFolder,
     anonymous: Anonymous = None,
 ) -> None:
     """Show what changed between two runs, per student and check, and why."""
     from autograder.course import commands
 
-    with commands.open_gradebook(out, anonymous) as book:
+    with commands.open_gradebook(gradebook, anonymous) as book:
         commands.compare(book, old, new)
 
 
 @course.command()
 def rescore(
     ctx: typer.Context,
-    out: Out,
+    gradebook: GradebookFolder,
     rubric: RubricFile = None,
     note: Note = "",
     anonymous: Anonymous = None,
-    allow_lower: AllowLower = False,
+    allow_lower_scores: AllowLowerScores = False,
 ) -> None:
     """Apply a changed rubric to the stored verdicts, without grading again."""
     from autograder.course import commands
     from autograder.course.gradebook.rescore import rescore
 
-    with commands.open_gradebook(out, anonymous) as book, commands.exclusive_lock(book):
-        commands.publish_run(book, rescore(book, _rubric(ctx, rubric), note), allow_lower)
+    with commands.open_gradebook(gradebook, anonymous) as book, commands.exclusive_lock(book):
+        commands.publish_run(book, rescore(book, _rubric(ctx, rubric), note), allow_lower_scores)
 
 
 @course.command()
 def export(
     form: Annotated[str, typer.Argument(metavar="FORMAT", help="csv, canvas, moodle or nbgrader", show_default=False)],
     to: Annotated[Path, typer.Option(help="the file to write", show_default=False)],
-    out: Out,
+    gradebook: GradebookFolder,
     sheet: Annotated[Path | None, typer.Option(help="the gradebook downloaded from Canvas or Moodle")] = None,
     column: Annotated[str | None, typer.Option(help="the column to fill, if several match")] = None,
     scale: Annotated[bool, typer.Option(help="scale to the platform's maximum points")] = False,
@@ -150,7 +161,7 @@ def export(
     from autograder.course import commands
     from autograder.course.output.grade_export import export_grades
 
-    with commands.open_gradebook(out, anonymous) as book:
+    with commands.open_gradebook(gradebook, anonymous) as book:
         exported = export_grades(book, form, to, sheet, column, scale)
         commands.print_line(f"{to}: {len(exported.scores)} scores.")
         commands.print_names("without a score", exported.without_score)
@@ -160,14 +171,14 @@ def export(
 @course.command()
 def forget(
     student: Annotated[str, typer.Argument(help="a name, number, e-mail address or alias", show_default=False)],
-    out: Out,
+    gradebook: GradebookFolder,
     yes: Annotated[bool, typer.Option("--yes", help="delete without asking")] = False,
 ) -> None:
     """Delete everything stored about a student: names, sources, verdicts, reports, overrides."""
     from autograder.course import commands
     from autograder.course.gradebook.delete_student import delete_student
 
-    with commands.open_gradebook(out, None) as book, commands.exclusive_lock(book):
+    with commands.open_gradebook(gradebook, None) as book, commands.exclusive_lock(book):
         found = book.find_student(student)
         if not yes:
             typer.confirm(f"Delete everything stored about {found.name}? This can't be undone.", abort=True)

@@ -94,7 +94,7 @@ def regrade(
     seed: int | None,
     rubric: Rubric,
     note: str,
-    allow_lower: bool,
+    allow_lower_scores: bool,
     allow_weak_sandbox: bool,
 ) -> int:
     """Read the submissions, grade the missing ones, finish the run; return the exit status."""
@@ -135,7 +135,7 @@ def regrade(
         print_line(f"Nothing has changed since run {last.id}.")
         write_pages(book)
         return 0
-    publish_run(book, run, allow_lower)
+    publish_run(book, run, allow_lower_scores)
     failed = book.count_grader_failures(run)
     if failed:
         print_line(f"The grader itself failed for {failed}, which have no grade; repeat the command to retry them.")
@@ -175,17 +175,17 @@ def _show_progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield report_progress
 
 
-def publish_run(book: Gradebook, run: Run, allow_lower: bool) -> None:
+def publish_run(book: Gradebook, run: Run, allow_lower_scores: bool) -> None:
     """Finish a run: hold it back if exported scores would drop, else write the pages. Raises BadInput."""
-    lower = finish_run(book, run, allow_lower)
+    lower = finish_run(book, run, allow_lower_scores)
     if lower:
         print_names(
             "exported scores would drop",
             [f"{one.student.alias} from {one.exported:g} to {one.score:g}" for one in lower],
         )
         raise BadInput(
-            f"run {run.id} is saved, but its scores do not count yet: add --allow-lower to accept them;"
-            f" `compare --out {book.folder}` shows what changed"
+            f"run {run.id} is saved, but its scores do not count yet: add --allow-lower-scores to accept them;"
+            f" `compare --gradebook {book.folder}` shows what changed"
         )
     write_pages(book)
 

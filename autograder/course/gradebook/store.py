@@ -40,7 +40,7 @@ class Gradebook:
         self.folder = folder
         self._path = folder / "gradebook.sqlite"
         if not create and not self._path.is_file():
-            raise BadInput(f"{folder}: no gradebook.sqlite in it; create one with `regrade PATH --out {folder}`")
+            raise BadInput(f"{folder}: no gradebook.sqlite in it; create one with `regrade PATH --gradebook {folder}`")
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # names and grades are private
             for name in ("results", "submissions", "reports"):
@@ -51,7 +51,9 @@ class Gradebook:
             with self.transaction():
                 self._upgrade()
         except (OSError, sqlite3.Error) as error:
-            raise BadInput(f"{self._path}: {error}; choose another folder with --out, or repair this one") from None
+            raise BadInput(
+                f"{self._path}: {error}; choose another folder with --gradebook, or repair this one"
+            ) from None
 
     def _upgrade(self) -> None:
         """Create the tables, or bring those of an earlier version up to date. Raises BadInput."""

@@ -34,7 +34,7 @@ def export_grades(
     export_format = get_format(format_name)
     anonymous = book.is_anonymous
     if anonymous and export_format.NEEDS_NAMES:
-        raise BadInput(f"{format_name}: this format needs names, which are hidden; --names shows them")
+        raise BadInput(f"{format_name}: this format needs names, which are hidden; --no-anonymous shows them")
     run = book.require_current_run()
     results = list(compute_results(book, run))
     exported = export_format.write(ExportRequest(book, results, target, sheet, column, scale, anonymous))

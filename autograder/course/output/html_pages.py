@@ -61,7 +61,7 @@ def write_pages(book: Gradebook, run: Run, anonymous: bool) -> tuple[Path, ItemA
         rows=rows,
         analysis=analysis,
         anonymous=anonymous,
-        out=html.replace_unsafe_characters(shlex.quote(str(book.folder))),
+        gradebook=html.replace_unsafe_characters(shlex.quote(str(book.folder))),
         quote=shlex.quote,
         script=Markup(script),
         script_hash=b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -164,7 +164,7 @@ class LowerScore:
     score: float
 
 
-def finish_run(book: Gradebook, run: Run, allow_lower: bool) -> list[LowerScore]:
+def finish_run(book: Gradebook, run: Run, allow_lower_scores: bool) -> list[LowerScore]:
     """Make ``run`` the one that counts, or hold it back if it would lower exported scores, and return those."""
     lower = []
     for result in compute_results(book, run):
@@ -172,7 +172,7 @@ def finish_run(book: Gradebook, run: Run, allow_lower: bool) -> list[LowerScore]
         # A missing grade is never exported, so it cannot lower a score.
         if exported is not None and result.score is not None and result.score < exported:
             lower.append(LowerScore(result.student, exported, result.score))
-    is_held = bool(lower) and not allow_lower
+    is_held = bool(lower) and not allow_lower_scores
     book.finish_run(run, "held" if is_held else "current")
     return lower if is_held else []
 
