@@ -83,3 +83,9 @@ def test_an_error_of_sqlite_is_one_line(course: Course) -> None:
             book.set_anonymous(True)
         other.execute("ROLLBACK")
         assert not book.is_anonymous
+
+
+@pytest.mark.parametrize(("folder", "above"), [("intake", "gradebook|runs|output"), ("gradebook", "runs|output")])
+def test_folders_of_the_course_import_downwards(folder: str, above: str) -> None:
+    upward = re.compile(rf"autograder\.course\.({above})\b|autograder\.course import .*\b({above})\b")
+    assert not [path for path in (PACKAGE / "course" / folder).glob("*.py") if upward.search(path.read_text("utf-8"))]

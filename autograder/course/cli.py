@@ -72,13 +72,13 @@ def regrade(
             ctx.obj,
             book,
             paths,
-            workers=workers or _cores(),
+            workers=workers or _count_cores(),
             scheduler=scheduler,
             roster=roster,
             all_attempts=attempts == "all",
             nbgrader_name=nbgrader_name,
             seed=seed,
-            rubric=_rubric(ctx, rubric),
+            rubric=_load_rubric(ctx, rubric),
             note=note,
             allow_lower_scores=allow_lower_scores,
             allow_weak_sandbox=allow_weak_sandbox,
@@ -144,12 +144,14 @@ def rescore(
     from autograder.course.gradebook.rescore import rescore
 
     with commands.open_gradebook(gradebook, anonymous) as book, commands.exclusive_lock(book):
-        commands.publish_run(book, rescore(book, _rubric(ctx, rubric), note), allow_lower_scores)
+        commands.publish_run(book, rescore(book, _load_rubric(ctx, rubric), note), allow_lower_scores)
 
 
 @course.command()
 def export(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", help="csv, canvas, moodle or nbgrader", show_default=False)],
+    format_name: Annotated[
+        str, typer.Argument(metavar="FORMAT", help="csv, canvas, moodle or nbgrader", show_default=False)
+    ],
     to: Annotated[Path, typer.Option(help="the file to write", show_default=False)],
     gradebook: GradebookFolder,
     sheet: Annotated[Path | None, typer.Option(help="the gradebook downloaded from Canvas or Moodle")] = None,
@@ -162,7 +164,7 @@ def export(
     from autograder.course.output.grade_export import export_grades
 
     with commands.open_gradebook(gradebook, anonymous) as book:
-        exported = export_grades(book, form, to, sheet, column, scale)
+        exported = export_grades(book, format_name, to, sheet, column, scale)
         commands.print_line(f"{to}: {len(exported.scores)} scores.")
         commands.print_names("without a score", exported.without_score)
         commands.print_names("graded, but not in the sheet", exported.not_in_sheet)
@@ -191,12 +193,12 @@ def forget(
         commands.write_pages(book)
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     """Count the CPU cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _rubric(ctx: typer.Context, path: Path | None) -> Rubric:
+def _load_rubric(ctx: typer.Context, path: Path | None) -> Rubric:
     from autograder.grading import rubric
 
     return rubric.load(ctx.obj, path)

@@ -25,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, {top!r})  # where the autograder is
 
 from autograder.nbgrader.autograde import preprocessors, sanitizers
-from autograder.nbgrader.exchange import Collect, not_overwritten
+from autograder.nbgrader.exchange import Collect, list_kept_files
 from autograder.nbgrader.export import Table
 
 c = get_config()
@@ -33,7 +33,7 @@ c.CourseDirectory.course_id = "{course}"
 c.ExchangeFactory.collect = Collect
 c.Autograde.sanitize_preprocessors = sanitizers()
 c.Autograde.autograde_preprocessors = preprocessors()
-c.Autograde.exclude_overwriting = {{"{name}": not_overwritten(Path(__file__).parent / "source" / "{name}")}}
+c.Autograde.exclude_overwriting = {{"{name}": list_kept_files(Path(__file__).parent / "source" / "{name}")}}
 c.ExportApp.plugin_class = Table
 '''
 NEXT = f"""{{out}}: ready. In that folder, with the nbgrader in {{bin}}:

@@ -28,7 +28,7 @@ class Collect(ExchangeCollect):  # type: ignore[misc]
             self.log.error("%s: not collected: %s", src, error)
 
 
-def not_overwritten(source: Path) -> list[str]:
+def list_kept_files(source: Path) -> list[str]:
     """List files that ``nbgrader autograde`` must not copy to each student's folder: the package and head.py."""
     package = (path for path in (source / PACKAGE).rglob("*") if path.is_file())
     return ["head.py", *(str(path.relative_to(source)) for path in package)]

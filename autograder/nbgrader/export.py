@@ -26,11 +26,13 @@ class Table(ExportPlugin):  # type: ignore[misc]
     def export(self, gradebook: Any) -> None:
         """Write the table to ``--to``, or to grades.csv."""
         target = self.to or "grades.csv"
-        rows = [["" if row.get(name) is None else str(row[name]) for name in COLUMNS] for row in self._rows(gradebook)]
+        rows = [
+            ["" if row.get(name) is None else str(row[name]) for name in COLUMNS] for row in self._make_rows(gradebook)
+        ]
         write_whole(Path(target), Sheet(list(COLUMNS), rows).text())
         self.log.info("Exported grades to %s", target)
 
-    def _rows(self, gradebook: Any) -> Iterator[dict[str, Any]]:
+    def _make_rows(self, gradebook: Any) -> Iterator[dict[str, Any]]:
         for assignment in gradebook.assignments:
             for student in gradebook.students:
                 if (self.assignment and assignment.name not in map(str, self.assignment)) or (

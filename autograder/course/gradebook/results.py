@@ -120,7 +120,7 @@ def set_override(book: Gradebook, student: Student, target: str, points: float |
     if not reason.strip():
         raise BadInput("--reason: empty; give a reason that you can tell the student later")
     run = book.require_current_run()
-    checks = book.list_max_points(run)
+    checks = book.list_check_points(run)
     limit = checks.get(target)
     if target == TOTAL:
         limit = book.find_max_score(run)

@@ -443,7 +443,7 @@ class Gradebook:
         )
         return float(row["most"] or 0)
 
-    def list_max_points(self, run: Run) -> dict[str, float]:
+    def list_check_points(self, run: Run) -> dict[str, float]:
         """Return the points of each check in a run, in order."""
         rows = self._select(
             "SELECT verdict.id, max(verdict.max_score) AS most FROM verdict JOIN entry ON entry.report = verdict.report"
