@@ -9,7 +9,7 @@
     # unnamed = "why"                in a file of mistakes/ for which nothing is named
     # [loses]                        every check outside the bonus that does not pass, and its status
     # "parameters.total" = "failed"
-    # [bonus]                        bonus checks that do not pass; in a file that extends nothing, those not "not_implemented"
+    # [bonus]                        bonus checks that do not pass; without a base, those implemented
     # ///
 
 A line ``#: file head.py`` starts the text of another file; what stands before the first one is gpt.py. Without a

@@ -1,4 +1,4 @@
-"""The package keeps the shape of docs/architecture.md: rooms import only what lies below them, and nothing in a circle."""
+"""The package keeps the shape of docs/architecture.md: rooms import only what is below them, without circles."""
 
 from __future__ import annotations
 

@@ -94,7 +94,8 @@ def test_the_cells_come_from_ipython_as_they_were_typed() -> None:
         "shell = InteractiveShell.instance()\n"
         "for cell in ('%time x = 1', 'class GPT(:', '!true', 'y = 2'): shell.run_cell(cell, store_history=True)\n"
         "from autograder.workbench import notebook_check\n"
-        "assert notebook_check._history() == ['%time x = 1', 'class GPT(:', '!true', 'y = 2'], notebook_check._history()\n"
+        "history = notebook_check._history()\n"
+        "assert history == ['%time x = 1', 'class GPT(:', '!true', 'y = 2'], history\n"
     )
     pytest.importorskip("IPython")
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
