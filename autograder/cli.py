@@ -75,7 +75,7 @@ def grade(
         from autograder.submission.read import BadSubmission, read_submission
 
         try:
-            handed_in = read_submission(path, ctx.obj)
+            submission = read_submission(path, ctx.obj)
         except BadSubmission as error:
             raise BadInput(str(error)) from None
         rows = rubric.load(ctx.obj)
@@ -89,7 +89,7 @@ def grade(
         # Read before any student code runs.
         secret = secrets.PUBLIC if seed is None else str(seed).encode()
         if secret_file is not None:
-            secret = _secret(secret_file)
+            secret = _read_secret(secret_file)
         elif official:
             secret = secrets.mix(secrets.draw(), seed)
         for option, file in (("--json", json), ("--html", html)):
@@ -112,7 +112,7 @@ def grade(
                 accepted_risks = selftest.check(zygote, [] if json is None else [json.absolute().parent], accept)
             report = suite.grade(
                 ctx.obj,
-                handed_in,
+                submission,
                 zygote,
                 rows,
                 secret=secret,
@@ -197,17 +197,17 @@ def package(
     from autograder.core.zips import zip_entries
     from autograder.grading import rubric
     from autograder.lms import PLATFORMS, get
-    from autograder.lms.package import new_secret, student
+    from autograder.lms.package import collect_student, make_secret
 
     makers = {name: make for name in PLATFORMS if (make := getattr(get(name), "package", None))}
     if platform not in ("student", *makers):
         raise BadInput(f"package {platform}: no such package; choose from student, {', '.join(makers)}")
     if not out.absolute().parent.is_dir():
         raise BadInput(f"--out {out}: create the folder {out.absolute().parent} first")
-    secret = _secret(secret_file) + b"\n" if secret_file is not None else new_secret()
+    secret = _read_secret(secret_file) + b"\n" if secret_file is not None else make_secret()
     rubric.load(ctx.obj)  # an error in the rubric must surface here, before the platform or students see it
     image = image or f"{ctx.obj.name}:prairielearn"
-    data = zip_entries(student(ctx.obj) if platform == "student" else makers[platform](ctx.obj, secret, image))
+    data = zip_entries(collect_student(ctx.obj) if platform == "student" else makers[platform](ctx.obj, secret, image))
     write_whole(out, data, private=platform != "student")
     inside = "It contains the secret for the hidden inputs: keep it among staff."
     if platform == "student":
@@ -225,7 +225,7 @@ def schema() -> None:
     print(json.dumps(Report.model_json_schema(mode="serialization"), indent=1))
 
 
-def _secret(path: Path) -> bytes:
+def _read_secret(path: Path) -> bytes:
     from autograder.grading.secret import read
 
     return read(path, f"--secret-file {path}", "make a new package")

@@ -131,11 +131,11 @@ OPERATIONS = {
     "push": ["mlp"],
     "pull": ["initial_loss", "model", "bonus"],
     "call": ["attention", "model", "causality", "generation"],
-    "function": ["shapes", "bonus", "paper"],
-    "gradients": ["model"],
+    "call_function": ["shapes", "bonus", "paper"],
+    "compute_gradients": ["model"],
     "train": ["model"],
     "trace": ["shapes"],
-    "spy": ["generation"],
+    "record_inputs": ["generation"],
     "count_stub_calls": ["block"],
     "use_stubs": ["block"],
     "stub_parts": ["block"],
@@ -145,7 +145,7 @@ OPERATIONS = {
 }
 # Some are asked for only where something else is wrong.
 FIRST = {
-    "spy": "GPT.generate = lambda self, idx, new: 1 / 0",
+    "record_inputs": "GPT.generate = lambda self, idx, new: 1 / 0",
     "stub_parts": "Block.forward = lambda self, x: x",
 }
 

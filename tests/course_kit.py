@@ -51,7 +51,7 @@ def report(sha256: str, text: str, key: ReportKey, rows: Rubric = ROWS, **eviden
         )
         for row in rows.checks
     )
-    score, max_score, bonus = reports.totals(checks, {c.id for c in rows.criteria if c.bonus}, rows.total)
+    score, max_score, bonus = reports.compute_totals(checks, {c.id for c in rows.criteria if c.bonus}, rows.total)
     return Report(
         assignment="x",
         submission=reports.SubmissionFacts(id=sha256[:12], sha256=sha256, format="zip", files=("gpt.py",)),

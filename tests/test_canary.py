@@ -18,7 +18,7 @@ from tests.test_cli import command, one_line
 Weaker = Callable[..., Zygote]
 FIRST = rubric.load(ASSIGNMENT).criteria[0].id
 needs_both = pytest.mark.skipif(
-    landlock.prepare(str(ROOT)) is None or not seccomp.available(), reason="this kernel lacks Landlock or seccomp"
+    landlock.prepare(str(ROOT)) is None or not seccomp.is_available(), reason="this kernel lacks Landlock or seccomp"
 )
 PROCESSES = {"start processes", "start threads", "open connections", "make system calls that seccomp would deny"}
 PROCESSES |= {"send bits to other workers"}

@@ -217,7 +217,7 @@ def test_what_is_kept_is_what_counts_and_has_the_hash_of_a_single_grading(tmp_pa
     assert item.sha256 == read_submission(root, ASSIGNMENT).sha256
     kept = read_submission(collect.source_path(tmp_path / "store", item.sha256), ASSIGNMENT)
     assert kept.sha256 == item.sha256
-    assert set(kept.handed_in) == {"gpt.py", "helper.py"}
+    assert set(kept.names) == {"gpt.py", "helper.py"}
 
 
 @pytest.mark.parametrize("path", ["reference", "reference/gpt.py", "nowhere", "Makefile"])
@@ -290,5 +290,5 @@ def test_a_notebook_is_taken_from_any_export_whatever_its_outputs_weigh(tmp_path
     items = taken(tmp_path, tmp_path / "submitted")
     assert items["ada"][0].sha256 == items["bob"][0].sha256 != ""
     stored = collect.source_path(tmp_path / "store", items["ada"][0].sha256)
-    assert read_submission(stored, ASSIGNMENT).handed_in == ("notebook.ipynb",)
+    assert read_submission(stored, ASSIGNMENT).names == ("notebook.ipynb",)
     assert read_submission(stored, ASSIGNMENT).sha256 == items["ada"][0].sha256

@@ -155,4 +155,4 @@ def test_whatever_the_worker_claims_is_no_error_of_the_grader(
 
 
 def test_every_operation_of_the_worker_is_among_them() -> None:
-    assert claims.of_the_worker() == {*claims.OPERATIONS, "files"}
+    assert claims.of_the_worker() == {*claims.OPERATIONS, "store_files"}

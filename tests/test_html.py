@@ -123,15 +123,15 @@ def test_a_report_that_is_no_grade_says_so() -> None:
 
 
 def test_one_infinite_value_does_not_blank_the_others() -> None:
-    assert pictures.heatmap([[float("inf"), 0.0], [0.5, 1.0]], "x").count("<path") > 1
+    assert pictures.draw_heatmap([[float("inf"), 0.0], [0.5, 1.0]], "x").count("<path") > 1
 
 
 @pytest.mark.parametrize(
     "matrix", [[[float("inf"), 0.0], [1.0, 1.0]], [[0.0]], [[0.0, 0.0], [0.0, 0.0]], [[None, 1.0], [None, None]]]
 )
 def test_pictures_bear_any_figures(matrix: list[list[float | None]]) -> None:
-    assert "nan" not in pictures.heatmap(matrix, "x", leaks=True)
-    assert "nan" not in pictures.curve([value for row in matrix for value in row], "x", "y", "z")
+    assert "nan" not in pictures.draw_heatmap(matrix, "x", leaks=True)
+    assert "nan" not in pictures.draw_curve([value for row in matrix for value in row], "x", "y", "z")
 
 
 def test_evidence_that_is_not_finite_is_spelled_in_the_report_and_drawn_on_the_page() -> None:
@@ -154,8 +154,8 @@ def test_in_a_mail_nothing_of_a_student_is_read_as_markdown() -> None:
     text = markdown.render(report().model_copy(update={"output": "```\n# no heading\n~~~"}), name="a*b_c")
     assert text.startswith("# a\\*b\\_c: 97 of 100 points")
     assert "````text\n```\n# no heading" in text
-    assert "see \\<b\\>" in markdown.escaped("see <b>")
-    assert markdown.escaped("`a*b` *c*") == "`a*b` \\*c\\*"
+    assert "see \\<b\\>" in markdown.escape_markdown("see <b>")
+    assert markdown.escape_markdown("`a*b` *c*") == "`a*b` \\*c\\*"
 
 
 def test_grade_writes_the_page(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The cells that were run, in a folder with nothing else in it."""
     cells: list[str] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(notebook_check, "_history", lambda: list(cells))
+    monkeypatch.setattr(notebook_check, "_read_history", lambda: list(cells))
     monkeypatch.setattr(notebook_check, "_last", None)
     return cells
 
@@ -92,9 +92,9 @@ def test_the_cells_come_from_ipython_as_they_were_typed() -> None:
     code = (
         "from IPython.core.interactiveshell import InteractiveShell\n"
         "shell = InteractiveShell.instance()\n"
-        "for cell in ('%time x = 1', 'class GPT(:', '!true', 'y = 2'): shell.run_cell(cell, store_history=True)\n"
+        "for cell in ('%time x = 1', 'class GPT(:', '!true', 'y = 2'): shell.run_cell(cell, store_read_history=True)\n"
         "from autograder.workbench import notebook_check\n"
-        "history = notebook_check._history()\n"
+        "history = notebook_check._read_history()\n"
         "assert history == ['%time x = 1', 'class GPT(:', '!true', 'y = 2'], history\n"
     )
     pytest.importorskip("IPython")
@@ -114,7 +114,7 @@ def test_outside_of_a_notebook_the_files_of_the_folder_are_graded(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(notebook_check, "_last", None)
-    assert notebook_check._history() is None
+    assert notebook_check._read_history() is None
     result = check("mlp")
     assert result.report is None
     assert "no gpt.py" in repr(result)

@@ -71,7 +71,7 @@ def place_of(name: str, root: Path) -> Paths:
     place.submission.mkdir(parents=True, exist_ok=True)
     if place.secret is not None:
         place.secret.parent.mkdir(parents=True, exist_ok=True)
-        place.secret.write_bytes(package.new_secret())
+        place.secret.write_bytes(package.make_secret())
     return place
 
 

@@ -362,7 +362,7 @@ def test_files_beside_a_notebook_have_the_limits_of_every_submission(graded: Nbg
     shutil.copytree(graded.root / "submitted" / "relu" / NAME, folder)
     (folder / "helper.py").write_text("x = 1\n")
     (folder / "gpt.py").write_text("another submission\n")
-    assert set(autograde._read_submission(folder, NAME, ASSIGNMENT).handed_in) == {"helper.py", "notebook.ipynb"}
+    assert set(autograde._read_submission(folder, NAME, ASSIGNMENT).names) == {"helper.py", "notebook.ipynb"}
     (folder / "helper.py").write_text("x" * (1 << 20 | 1))
     with pytest.raises(autograde.NotGraded, match="larger than 1 MB"):
         autograde._read_submission(folder, NAME, ASSIGNMENT)

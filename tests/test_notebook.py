@@ -151,7 +151,7 @@ def test_what_the_wanted_names_use_is_kept(texts: list[str], expected: list[str]
 def test_what_only_a_notebook_understands_is_taken_out_and_lines_stay_where_they_are(
     text: str, expected: str, commands: list[int]
 ) -> None:
-    assert notebook_slice.without_commands(text) == (expected, commands)
+    assert notebook_slice.remove_commands(text) == (expected, commands)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def test_what_is_kept_of_a_notebook_depends_on_its_code_alone(tmp_path: Path) ->
     assert full.stat().st_size > MAX_FILE
     one, other = read_submission(plain, ASSIGNMENT), read_submission(full, ASSIGNMENT)
     assert one.files[NOTEBOOK] == other.files[NOTEBOOK]
-    assert (one.sha256, one.format, one.handed_in) == (other.sha256, "notebook", (NOTEBOOK,))
+    assert (one.sha256, one.format, one.names) == (other.sha256, "notebook", (NOTEBOOK,))
     (tmp_path / NOTEBOOK).write_bytes(one.files[NOTEBOOK])
     assert read_submission(tmp_path / NOTEBOOK, ASSIGNMENT).sha256 == one.sha256
 
@@ -234,16 +234,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_was_edited_is_the_submission(folder: Path) -> None:
-    assert read_submission(folder, ASSIGNMENT).handed_in == ("gpt.py", "paper.py")  # nothing was
+    assert read_submission(folder, ASSIGNMENT).names == ("gpt.py", "paper.py")  # nothing was
     save(folder / "step-05.ipynb", "print(1)", "class GPT:\n    raise NotImplementedError", "x = 2")
-    assert read_submission(folder, ASSIGNMENT).handed_in == ("gpt.py", "paper.py")  # nothing that is asked for
+    assert read_submission(folder, ASSIGNMENT).names == ("gpt.py", "paper.py")  # nothing that is asked for
     save(folder / "step-05.ipynb", WORK)
-    assert read_submission(folder, ASSIGNMENT).handed_in == (NOTEBOOK,)
+    assert read_submission(folder, ASSIGNMENT).names == (NOTEBOOK,)
     (folder / "helper.py").write_text("x = 1")
     (folder / "paper.py").write_text("x = 1")
-    assert read_submission(folder, ASSIGNMENT).handed_in == ("helper.py", NOTEBOOK, "paper.py")
+    assert read_submission(folder, ASSIGNMENT).names == ("helper.py", NOTEBOOK, "paper.py")
     (folder / "gpt.py").write_text(" \n")
-    assert NOTEBOOK in read_submission(folder, ASSIGNMENT).handed_in
+    assert NOTEBOOK in read_submission(folder, ASSIGNMENT).names
     (folder / "gpt.py").write_text(WORK)
     with pytest.raises(
         BadSubmission, match=r"2 candidates for the file to grade \(.*gpt.py, .*step-05.ipynb\); keep one"
@@ -254,11 +254,11 @@ def test_what_was_edited_is_the_submission(folder: Path) -> None:
 def test_notebooks_for_trying_things_out_and_copies_are_no_candidates(folder: Path) -> None:
     save(folder / "train.ipynb", "from gpt import GPT", "model = GPT()")
     (folder / "gpt.py").write_text(WORK)
-    assert read_submission(folder, ASSIGNMENT).handed_in == ("gpt.py", "paper.py")
+    assert read_submission(folder, ASSIGNMENT).names == ("gpt.py", "paper.py")
     (folder / "gpt.py").unlink()
     save(folder / "step-05.ipynb", WORK)
     save(folder / "step-05-Copy1.ipynb", WORK, metadata={"copied": True})
-    assert read_submission(folder, ASSIGNMENT).handed_in == (NOTEBOOK,)
+    assert read_submission(folder, ASSIGNMENT).names == (NOTEBOOK,)
     save(folder / "step-05-Copy2.ipynb", OTHER)
     with pytest.raises(BadSubmission, match="2 candidates"):
         read_submission(folder, ASSIGNMENT)
@@ -269,7 +269,7 @@ def test_a_notebook_that_cannot_be_read_counts_where_there_is_nothing_else(folde
     with pytest.raises(BadSubmission, match=r"step-05.ipynb: not a valid notebook"):
         read_submission(folder, ASSIGNMENT)
     (folder / "gpt.py").write_text(WORK)
-    assert read_submission(folder, ASSIGNMENT).handed_in == ("gpt.py", "paper.py")
+    assert read_submission(folder, ASSIGNMENT).names == ("gpt.py", "paper.py")
 
 
 def test_a_notebook_in_a_zip_file_is_the_same_submission(folder: Path) -> None:

@@ -162,7 +162,7 @@ def test_one_oracle_serves_all_submissions_and_another_takes_the_place_of_a_dead
 def test_what_cannot_be_compared_fits_nothing_and_the_next_class_is_judged(
     asked: Oracle, square: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oracle_process, "QUESTION_CPU", 0.7)
+    monkeypatch.setattr(oracle_process, "QUERY_CPU", 0.7)
     d, rng = 24, np.random.default_rng(1)
     x = rng.standard_normal((2, 5, d))
     tensors = {f"m{n}": np.zeros((d, d)) for n in range(square)}

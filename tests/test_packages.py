@@ -125,7 +125,7 @@ def test_scripts_keep_line_feeds_alone_wherever_a_package_is_made(
 ) -> None:
     (tmp_path / "run").write_bytes(b"#!/bin/sh\r\necho\r\n")
     monkeypatch.setattr(package, "ROOT", tmp_path)
-    assert package.text("run").data == b"#!/bin/sh\necho\n"
+    assert package.read_text("run").data == b"#!/bin/sh\necho\n"
 
 
 def test_modes_are_kept_also_by_a_package_made_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:

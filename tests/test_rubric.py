@@ -178,7 +178,7 @@ def test_the_bonus_lifts_a_score_but_never_above_the_maximum() -> None:
 
     full, half = verdict("one", "passed", 4), verdict("one", "partial", 2)
     extra, skipped = verdict("extra", "passed", 3), verdict("one", "skipped", 0)
-    assert report.totals((full, half, extra), {"extra"}, 8) == (8, 8, 3)
-    assert report.totals((half, half, extra), {"extra"}, 8) == (7, 8, 3)
-    assert report.totals((full, skipped), {"extra"}, 8) == (4, 4, 0)
-    assert report.totals((skipped, skipped, extra), {"extra"}, 8) == (0, 0, 3)
+    assert report.compute_totals((full, half, extra), {"extra"}, 8) == (8, 8, 3)
+    assert report.compute_totals((half, half, extra), {"extra"}, 8) == (7, 8, 3)
+    assert report.compute_totals((full, skipped), {"extra"}, 8) == (4, 4, 0)
+    assert report.compute_totals((skipped, skipped, extra), {"extra"}, 8) == (0, 0, 3)

@@ -20,14 +20,14 @@ from autograder.sandbox.isolation import scratch, syscalls
 from autograder.sandbox.remote import client, launch
 from autograder.sandbox.remote.client import SandboxError, Zygote
 from autograder.sandbox.remote.errors import Crashed, NotImplementedYet, Raised, StudentError, TimeLimitReached
-from autograder.sandbox.remote.launch import KEPT
+from autograder.sandbox.remote.launch import INHERITED_VARIABLES
 from autograder.sandbox.remote.student_code import StudentCode
 from autograder.sandbox.remote.wire import Opaque
 from tests.conftest import ROOT, Hand, Limit, run
 from tests.processes import ends, living
 
 needs_schedstat = pytest.mark.skipif(
-    client._seconds_held_up(os.getpid()) is None, reason="this kernel does not tell idle time"
+    client._measure_delays(os.getpid()) is None, reason="this kernel does not tell idle time"
 )
 
 # --- values and exceptions --------------------------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def test_waiting_for_a_busy_cpu_is_not_idle_time(hand_in: Hand, limit: Limit) ->
 def test_where_idle_time_is_unknown_the_wall_limit_ends_waiting(
     hand_in: Hand, limit: Limit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "_seconds_held_up", lambda pid: None)
+    monkeypatch.setattr(client, "_measure_delays", lambda pid: None)
     student = hand_in("import time\ndef run(): time.sleep(600)")
     assert student.defines("run")
     limit(call_idle=0.1, call_cpu=0.3, wall_factor=3.0)
@@ -314,7 +314,7 @@ def test_the_environment_inside_is_the_graders_own(hand_in: Hand, monkeypatch: p
         "TORCHINDUCTOR_CACHE_DIR",
         "LC_ALL",
         "PYTHONHASHSEED",
-        *KEPT,
+        *INHERITED_VARIABLES,
     }
     assert {environment[name] for name in threads} == {"1"}
     assert argv == ["gpt.py"]
@@ -490,8 +490,8 @@ def test_a_fork_that_fails_costs_that_submission_alone(monkeypatch: pytest.Monke
             return fork()
         os.fork = fails
     """)
-    environment = launch._environment
-    monkeypatch.setattr(launch, "_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
+    environment = launch._make_environment
+    monkeypatch.setattr(launch, "_make_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
     with Zygote() as zygote:
         student = StudentCode(zygote, {"gpt.py": PID.encode()}, Contract(main="gpt"))
         zygote.ready()
@@ -522,21 +522,21 @@ def test_a_fork_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_launched_ahead_goes_to_the_first_that_asks_for_all_layers_or_ends() -> None:
     with launch.launch_early():
-        (waiting,) = launch._waiting
+        (waiting,) = launch._spare_processes
         with Zygote(without=["seccomp"]) as other:
             assert other.pid != waiting.process.pid
         with Zygote() as first, Zygote() as second:
             assert first.pid == waiting.process.pid != second.pid
             assert first.ready()["threads"] == 1
     with launch.launch_early():
-        (waiting,) = launch._waiting
+        (waiting,) = launch._spare_processes
     assert waiting.process.poll() is not None
     assert not waiting.folder.exists()
 
 
 def test_a_zygote_that_cannot_load_torch_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')")
-    environment = launch._environment
-    monkeypatch.setattr(launch, "_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
+    environment = launch._make_environment
+    monkeypatch.setattr(launch, "_make_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
     with Zygote() as zygote, pytest.raises(SandboxError, match=r"libtorch_cpu\.so: cannot open"):
         zygote.ready()

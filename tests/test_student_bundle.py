@@ -17,7 +17,7 @@ from autograder import cli
 from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput
 from autograder.core.zips import zip_entries
-from autograder.grading.report import Report, totals
+from autograder.grading.report import Report, compute_totals
 from autograder.lms import package
 from autograder.submission.read import read_submission
 from autograder.workbench import pack
@@ -67,7 +67,7 @@ def test_the_bundle_has_the_assignment_and_the_grader_and_nothing_that_students_
         text = (bundle / name).read_text("utf-8")
         assert "BEGIN SOLUTION" not in text, name
         assert "Marking:" not in text
-    assert zip_entries(package.student(ASSIGNMENT)) == zip_entries(package.student(ASSIGNMENT))
+    assert zip_entries(package.collect_student(ASSIGNMENT)) == zip_entries(package.collect_student(ASSIGNMENT))
 
 
 def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
@@ -77,10 +77,10 @@ def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
     for name in ("LICENSE", "pyproject.toml", "reference/derived.sha256"):
         shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.setattr(package, "ROOT", tmp_path)
-    assert "gpt-assembly/student/gpt.py" in package.student(ASSIGNMENT)
+    assert "gpt-assembly/student/gpt.py" in package.collect_student(ASSIGNMENT)
     shutil.copy(ROOT / "reference" / "gpt.py", tmp_path / "student" / "gpt.py")
     with pytest.raises(package.PackError, match=r"student/gpt.py: edited.*git checkout student/gpt.py"):
-        package.student(ASSIGNMENT)
+        package.collect_student(ASSIGNMENT)
 
 
 def test_in_the_bundle_make_grades_as_the_project_does_and_says_what_changed(
@@ -135,7 +135,7 @@ def without(report: Report, *lost: str) -> Report:
         check.model_copy(update={"score": 0}) if {check.id, check.criterion} & {*lost} else check
         for check in report.checks
     )
-    score, _, bonus = totals(checks, {"bonus"}, 100)
+    score, _, bonus = compute_totals(checks, {"bonus"}, 100)
     return report.model_copy(update={"checks": checks, "score": score, "bonus": bonus})
 
 

@@ -57,14 +57,14 @@ def test_a_folder_gives_its_python_files_and_nothing_else(tmp_path: Path) -> Non
     (folder / "data").mkdir()
     got = read_submission(folder, ASSIGNMENT)
     assert (got.id, got.format) == ("ada", "folder")
-    assert got.handed_in == ("gpt.py", "helper.py", "paper.py")
+    assert got.names == ("gpt.py", "helper.py", "paper.py")
     assert got.files == {"gpt.py": CODE, "helper.py": b"y = 2", "paper.py": b"x = 1", "head.py": HEAD}
 
 
 def test_a_file_of_any_name_is_taken_as_gpt_and_its_neighbours_are_not(tmp_path: Path) -> None:
     make(tmp_path, my_model=CODE, helper=b"x = 1")
     got = read_submission(tmp_path / "my_model.py", ASSIGNMENT)
-    assert (got.id, got.format, got.handed_in) == ("my_model", "file", ("gpt.py",))
+    assert (got.id, got.format, got.names) == ("my_model", "file", ("gpt.py",))
     assert got.files == {"gpt.py": CODE, "head.py": HEAD}
 
 
@@ -75,7 +75,7 @@ def test_one_level_of_folders_may_be_around_it_and_litter_beside_it(tmp_path: Pa
     (tmp_path / ".DS_Store").write_bytes(b"\0")
     (tmp_path / "._gpt.py").write_bytes(b"\0")
     make(tmp_path / "step-05", **{"._gpt": b"\0"})
-    assert read_submission(tmp_path, ASSIGNMENT).handed_in == ("gpt.py", "helper.py")
+    assert read_submission(tmp_path, ASSIGNMENT).names == ("gpt.py", "helper.py")
     assert read_submission(tmp_path, ASSIGNMENT).files["gpt.py"] == CODE
 
 
@@ -85,22 +85,22 @@ def test_a_zip_file_gives_what_the_folder_in_it_would(tmp_path: Path, around: st
     litter = {"__MACOSX/._gpt.py": b"\0", "__MACOSX/gpt.py": b"\0", ".DS_Store": b"\0", "notes.txt": b"x"}
     path = pack(tmp_path / "ada.zip", {f"{around}{name}": data for name, data in files.items()} | litter)
     got = read_submission(path, ASSIGNMENT)
-    assert (got.id, got.format, got.handed_in) == ("ada", "zip", ("gpt.py", "helper.py"))
+    assert (got.id, got.format, got.names) == ("ada", "zip", ("gpt.py", "helper.py"))
     assert got.sha256 == read_submission(make(tmp_path / "ada", gpt=CODE, helper=b"x = 1"), ASSIGNMENT).sha256
     assert sorted(tmp_path.iterdir()) == [tmp_path / "ada", path]
 
 
 def test_a_name_in_other_letters_is_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "GPT.PY").write_bytes(CODE)
-    assert read_submission(tmp_path, ASSIGNMENT).handed_in == ("gpt.py",)
-    assert read_submission(tmp_path / "GPT.PY", ASSIGNMENT).handed_in == ("gpt.py",)
+    assert read_submission(tmp_path, ASSIGNMENT).names == ("gpt.py",)
+    assert read_submission(tmp_path / "GPT.PY", ASSIGNMENT).names == ("gpt.py",)
 
 
 def test_the_students_own_head_counts_and_the_given_one_does_not_change_the_hash(tmp_path: Path) -> None:
     own = read_submission(make(tmp_path / "own", gpt=CODE, head=b"class Head: pass"), ASSIGNMENT)
     without = read_submission(make(tmp_path / "without", gpt=CODE), ASSIGNMENT)
     assert own.files["head.py"] == b"class Head: pass"
-    assert (without.files["head.py"], without.handed_in) == (HEAD, ("gpt.py",))
+    assert (without.files["head.py"], without.names) == (HEAD, ("gpt.py",))
     assert own.sha256 != without.sha256
 
 
@@ -148,13 +148,13 @@ def test_text_in_a_common_encoding_is_taken_as_it_is(tmp_path: Path, data: bytes
 
 def test_other_files_may_be_empty_or_unreadable_as_text(tmp_path: Path) -> None:
     got = read_submission(make(tmp_path, gpt=CODE, old_gpt=b"", helper=b"\0", __init__=b""), ASSIGNMENT)
-    assert got.handed_in == ("__init__.py", "gpt.py", "helper.py", "old_gpt.py")
+    assert got.names == ("__init__.py", "gpt.py", "helper.py", "old_gpt.py")
 
 
 def test_the_names_of_other_files_can_be_printed_and_sent(tmp_path: Path) -> None:
     make(tmp_path, gpt=CODE, **{"gpt (copy)": b"", "1st": b"", "esc\x1b[31m\n": b"", os.fsdecode(b"\xff"): b""})
     got = read_submission(tmp_path, ASSIGNMENT)
-    for name in (*got.handed_in, *got.files):
+    for name in (*got.names, *got.files):
         assert name.isprintable()
         assert name.encode()
 
@@ -270,7 +270,7 @@ def test_a_zip_file_that_cannot_be_read_whole_is_refused(tmp_path: Path) -> None
 
 def test_a_zip_file_with_endless_entries_is_refused_before_they_are_read(tmp_path: Path) -> None:
     path = pack(tmp_path / "few.zip", {"gpt.py": CODE} | {f"{n}.txt": b"" for n in range(5_000)})
-    assert read_submission(path, ASSIGNMENT).handed_in == ("gpt.py",)
+    assert read_submission(path, ASSIGNMENT).names == ("gpt.py",)
     many = pack(tmp_path / "many.zip", {"gpt.py": CODE} | {f"{n}-{'x' * 200}": b"" for n in range(9_000)})
     refused(many, "too many files")
 

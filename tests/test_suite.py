@@ -331,7 +331,8 @@ def test_random_numbers_follow_secret_submission_and_label(zygote: Zygote) -> No
     two = replace(one, sha256="0" * 64)
     runs = [(one, b"a", "x"), (one, b"b", "x"), (two, b"a", "x"), (one, b"a", "y"), (one, b"a", "x")]
     drawn = [
-        suite.Suite(ASSIGNMENT, entry, zygote, ROWS, secret).generator(label).random() for entry, secret, label in runs
+        suite.Suite(ASSIGNMENT, entry, zygote, ROWS, secret).make_generator(label).random()
+        for entry, secret, label in runs
     ]
     assert drawn[0] == drawn[-1]
     assert len(set(drawn)) == 4

@@ -37,7 +37,7 @@ def check(number: int, status: str, message: str = "", **more: Any) -> Verdict:
 def report(
     *checks: Verdict, not_implemented: tuple[NotImplementedEntry, ...] = (), output: str = "", id: str = "ada"
 ) -> Report:
-    score, max_score, bonus = reports.totals(checks, set(), 2 * len(checks))
+    score, max_score, bonus = reports.compute_totals(checks, set(), 2 * len(checks))
     return Report(
         assignment="x",
         submission=reports.SubmissionFacts(id=id, sha256="0" * 64, format="folder", files=("gpt.py",)),
@@ -222,5 +222,5 @@ def test_what_waits_for_the_same_definition_says_so_once() -> None:
 
 
 def test_an_influence_that_is_not_finite_is_drawn() -> None:
-    drawn = terminal._influence([[float("inf"), float("nan")], [1.0, float("inf")]]).plain
+    drawn = terminal._draw_influence([[float("inf"), float("nan")], [1.0, float("inf")]]).plain
     assert len(drawn.splitlines()) == 3

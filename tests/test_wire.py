@@ -52,7 +52,7 @@ def same(a: Any, b: Any) -> bool:
 
 def received(frame: bytes) -> Any:
     """What the other side makes of ``frame``, which has to be exactly one."""
-    header, body = wire.lengths(frame[: wire.PREFIX.size])
+    header, body = wire.parse_prefix(frame[: wire.PREFIX.size])
     rest = frame[wire.PREFIX.size :]
     assert len(rest) == header + body
     return wire.decode(rest[:header], rest[header:])
@@ -187,7 +187,7 @@ def test_a_damaged_frame_is_a_value_or_a_wire_error(value: Any, data: st.DataObj
         place = data.draw(st.integers(0, len(frame) - 1))
         frame[place] = data.draw(st.integers(0, 255))
     try:
-        header, body = wire.lengths(bytes(frame[: wire.PREFIX.size]))
+        header, body = wire.parse_prefix(bytes(frame[: wire.PREFIX.size]))
     except WireError:
         return
     rest = bytes(frame[wire.PREFIX.size :])
@@ -230,8 +230,8 @@ BAD = {
     "list as key": lambda: document({"dict": [[[1], 2]]}),
     "array as key": lambda: document({"dict": [[{"array": 0}, 2]]}, [F32], b"12345678"),
     "opaque of no name": lambda: document({"opaque": 3}),
-    "header too long": lambda: wire.lengths(wire.PREFIX.pack(wire.MAX_HEADER + 1, 0)),
-    "body too long to receive": lambda: wire.lengths(wire.PREFIX.pack(10, wire.MAX_BODY + 1)),
+    "header too long": lambda: wire.parse_prefix(wire.PREFIX.pack(wire.MAX_HEADER + 1, 0)),
+    "body too long to receive": lambda: wire.parse_prefix(wire.PREFIX.pack(10, wire.MAX_BODY + 1)),
 }
 
 

@@ -104,7 +104,7 @@ def regrade(
             "This gradebook had no secret, so its hidden inputs could be guessed. Creating one and grading every"
             " submission again."
         )
-    config = RunConfig(assignment, rubric, secret.mix(secret.keep(path), seed), allow_weak_sandbox)
+    config = RunConfig(assignment, rubric, secret.mix(secret.read_or_create(path), seed), allow_weak_sandbox)
     key = make_key(config)
     with book.transaction():
         book.rename_checks(rubric.renamed)

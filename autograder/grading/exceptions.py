@@ -11,10 +11,10 @@ from autograder.core.text import clean
 from autograder.sandbox.remote.client import RemoteException
 from autograder.sandbox.remote.errors import Raised
 
-WIDTH, LINES = 76, 4  # of a message: a terminal of 80 columns, minus the indent
+WIDTH, MAX_LINES = 76, 4  # of a message: a terminal of 80 columns, minus the indent
 # Characters kept of the quoted line and of the exception's text (without and with a known cause), widest first.
-ROOM = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
-SHAPES = 4  # tensors whose shapes are shown
+QUOTE_LENGTHS = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
+MAX_SHAPES = 4  # tensors whose shapes are shown
 
 
 def find_cause(remote: RemoteException, known: Iterable[Cause]) -> Cause | None:
@@ -30,13 +30,13 @@ def format_exception(error: Raised, cause: Cause | None = None) -> str:
     remote = error.remote
     if "SyntaxError" in remote.kinds:
         file, line, _, text = remote.frames[-1] if remote.frames else (error.call, 0, "", "")
-        return f"{file} is not valid Python: line {line}{_quoted(text, ROOM[0][0])}: {remote.text}."
+        return f"{file} is not valid Python: line {line}{_quote(text, QUOTE_LENGTHS[0][0])}: {remote.text}."
     message = ""
-    for quoted, unknown, known in ROOM:
+    for quoted, unknown, known in QUOTE_LENGTHS:
         text = clean(remote.text, known if cause else unknown)
         raised = f"{remote.type}: {text}".removesuffix(": ")
         raised += "" if raised[-1:] in ".…" else "."
-        message = f"{describe_location(error, quoted)} {raised} {_meaning(remote, cause)}".strip()
+        message = f"{describe_location(error, quoted)} {raised} {_explain(remote, cause)}".strip()
         if fits_message(message):
             break
     return message
@@ -44,42 +44,42 @@ def format_exception(error: Raised, cause: Cause | None = None) -> str:
 
 def fits_message(message: str) -> bool:
     """Return whether a message is at most LINES lines long."""
-    return len(textwrap.wrap(message, WIDTH)) <= LINES
+    return len(textwrap.wrap(message, WIDTH)) <= MAX_LINES
 
 
-def describe_location(error: Raised, quoted: int = ROOM[0][0]) -> str:
+def describe_location(error: Raised, quoted: int = QUOTE_LENGTHS[0][0]) -> str:
     """Return the call and the student's innermost line, where the exception was raised."""
     if not error.remote.frames:
         return f"In {error.call}:"
     file, line, where, text = error.remote.frames[-1]
     if error.call.endswith((".py", ".ipynb")):
-        return f"{file} could not be imported: line {line}{_quoted(text, quoted)}."
+        return f"{file} could not be imported: line {line}{_quote(text, quoted)}."
     if error.call.startswith(where):
-        return f"{error.call} raised at line {line} of {file}{_quoted(text, quoted)}."
+        return f"{error.call} raised at line {line} of {file}{_quote(text, quoted)}."
     first = error.remote.frames[0]
     via = f" (from {first[0]} line {first[1]})" if len(error.remote.frames) > 1 else ""
-    return f"{error.call} raised in {where}, {file} line {line}{via}{_quoted(text, quoted)}."
+    return f"{error.call} raised in {where}, {file} line {line}{via}{_quote(text, quoted)}."
 
 
-def _quoted(line: str, room: int) -> str:
+def _quote(line: str, room: int) -> str:
     return f": `{clean(line, room)}`" if line else ""
 
 
-def _meaning(remote: RemoteException, known: Cause | None) -> str:
+def _explain(remote: RemoteException, known: Cause | None) -> str:
     """Return one sentence on the cause: the known mistake, or the shapes involved."""
     text = remote.text
     if found := re.search(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", text):
         _, given, taken, _ = found.groups()
-        return f"The input has {given} features; the weight expects {taken}.{_shapes(remote)}"
+        return f"The input has {given} features; the weight expects {taken}.{_format_shapes(remote)}"
     if found := re.search(r"normalized_shape=\[(\d+)\].*size\[([\d, ]+)\]", text):
         return f"The norm expects {found[1]} features; its input has shape ({found[2]})."
     if known is None:
-        return _shapes(remote).strip()
+        return _format_shapes(remote).strip()
     near = f" Did you mean {remote.near}?" if remote.near else ""
     return f"{known.sentence}{near}"
 
 
-def _shapes(remote: RemoteException) -> str:
+def _format_shapes(remote: RemoteException) -> str:
     """Return the shapes of the tensors named in that line."""
-    shown = [f"{clean(name, 24)} is {shape}" for name, shape in remote.shapes[:SHAPES]]
+    shown = [f"{clean(name, 24)} is {shape}" for name, shape in remote.shapes[:MAX_SHAPES]]
     return f" Here {', '.join(shown[:-1])}{' and ' if shown[1:] else ''}{shown[-1]}." if shown else ""

@@ -41,16 +41,16 @@ def deducted() -> set[str]:
 @pytest.fixture
 def notes(suite: Suite, request: pytest.FixtureRequest) -> Notes:
     """Return the remarks and measurements of the check."""
-    return suite.notes_of(request.node)
+    return suite.get_notes(request.node)
 
 
 @pytest.fixture
 def rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
     """Return a generator for this check alone."""
-    return suite.generator_of(request.node)
+    return suite.make_check_generator(request.node)
 
 
 @pytest.fixture(scope="module")
 def module_rng(suite: Suite, request: pytest.FixtureRequest) -> np.random.Generator:
     """Return a generator for the fixtures that the checks of one file share."""
-    return suite.generator(request.path.stem)
+    return suite.make_generator(request.path.stem)

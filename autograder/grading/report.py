@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 SCHEMA = "autograder/report/2"
 
 # Keys of version 1 that have another name since: (object in the report, old, new).
-RENAMED = (
+RENAMED_KEYS = (
     ("", "unwritten", "not_implemented"),
     ("", "remarks", "warnings"),
     ("submission", "form", "format"),
@@ -54,7 +54,7 @@ class Verdict(_Data):
 
     @field_validator("evidence")
     @classmethod
-    def _finite(cls, evidence: dict[str, Any]) -> dict[str, Any]:
+    def _replace_not_finite(cls, evidence: dict[str, Any]) -> dict[str, Any]:
         return {name: replace_not_finite(value) for name, value in evidence.items()}
 
 
@@ -134,7 +134,7 @@ class Report(_Data):
     def _read_version_1(cls, document: Any) -> Any:
         """Accept a report of schema version 1, whose keys had other names."""
         if isinstance(document, dict) and str(document.get("schema", "")).endswith("/report/1"):
-            return _upgraded(document)
+            return _upgrade(document)
         return document
 
     def of(self, criterion: str) -> tuple[Verdict, ...]:
@@ -146,7 +146,7 @@ class Report(_Data):
         return self.model_dump_json(indent=1) + "\n"
 
 
-def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
+def _upgrade(document: dict[str, Any]) -> dict[str, Any]:
     """Return a report of schema version 1 with the keys and the status of version 2."""
     for entry in document.get("unwritten", []):
         entry["description"] = entry.pop("what", "")
@@ -154,7 +154,7 @@ def _upgraded(document: dict[str, Any]) -> dict[str, Any]:
         check["status"] = "not_implemented" if check.get("status") == "missing" else check.get("status")
         for cause in check.get("diagnosis", []):
             cause["message"] = cause.pop("sentence", "")
-    for part, old, new in RENAMED:
+    for part, old, new in RENAMED_KEYS:
         holder = document.get(part, {}) if part else document
         if old in holder:
             holder[new] = holder.pop(old)
@@ -170,7 +170,7 @@ def replace_not_finite(value: Any) -> Any:
     return NOT_FINITE if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def numbers(values: Iterable[Any]) -> list[float]:
+def parse_numbers(values: Iterable[Any]) -> list[float]:
     """Return evidence as numbers to plot: NOT_FINITE, or null in an older report, becomes infinity."""
     return [value if isinstance(value, (int, float)) else math.inf for value in values]
 
@@ -196,7 +196,7 @@ def select_criterion(report: Report, criterion: str) -> Report:
     )
 
 
-def totals(checks: tuple[Verdict, ...], bonus_criteria: set[str], total: int) -> tuple[float, float, float]:
+def compute_totals(checks: tuple[Verdict, ...], bonus_criteria: set[str], total: int) -> tuple[float, float, float]:
     """Return (score, max_score, bonus); the bonus raises the score, but never above the maximum.
 
     If checks were skipped, the maximum is that of the checks that ran.

@@ -17,7 +17,7 @@ from autograder.core.assignment import Assignment
 from autograder.core.errors import BadInput
 from autograder.grading.report import Visibility
 
-ROW = "[[criterion.check]]"
+CHECK_HEADER = "[[criterion.check]]"
 
 
 class RubricError(BadInput):
@@ -90,13 +90,15 @@ def load(assignment: Assignment, path: Path | None = None) -> Rubric:
         raise RubricError(f"{path}:{line}: {error}; fix the TOML there") from None
     # The TOML parser drops line numbers but keeps the order of entries.
     lines = text.splitlines()
-    starts = {kind: [n for n, line in enumerate(lines, 1) if line.strip() == kind] for kind in ("[[criterion]]", ROW)}
+    starts = {
+        kind: [n for n, line in enumerate(lines, 1) if line.strip() == kind] for kind in ("[[criterion]]", CHECK_HEADER)
+    }
     figures = dict(assignment.figures)
     known = {"total", "criterion"}
     stray = next((n for n, line in enumerate(lines, 1) for key in set(raw) - known if key in line), 0)
     if set(raw) - known:
         raise RubricError(f"{path}:{stray}: {', '.join(set(raw) - known)}: unknown key; use total and [[criterion]]")
-    rows, criteria, seen = iter(starts[ROW]), [], set()
+    rows, criteria, seen = iter(starts[CHECK_HEADER]), [], set()
     for start, entry in zip(starts["[[criterion]]"], raw.get("criterion", []), strict=False):
         checks = []
         criterion = str(entry.get("id", ""))
@@ -104,10 +106,10 @@ def load(assignment: Assignment, path: Path | None = None) -> Rubric:
             raise RubricError(f"{path}:{start}: {criterion} appears twice; remove one")
         seen.add(criterion)
         rows_of_it = entry.pop("check", [])
-        group = _entry(Criterion, f"{path}:{start}", entry | {"checks": ()}, figures)
+        group = _parse_entry(Criterion, f"{path}:{start}", entry | {"checks": ()}, figures)
         for row in rows_of_it:
             place_of_row = f"{path}:{next(rows)}"
-            checks.append(_entry(Check, place_of_row, {"visibility": group.visibility} | row, figures, criterion))
+            checks.append(_parse_entry(Check, place_of_row, {"visibility": group.visibility} | row, figures, criterion))
             if checks[-1].id in seen:
                 raise RubricError(f"{place_of_row}: {checks[-1].id} appears twice; remove one")
             seen.add(checks[-1].id)
@@ -122,7 +124,7 @@ def load(assignment: Assignment, path: Path | None = None) -> Rubric:
 Entry = TypeVar("Entry", Check, Criterion)
 
 
-def _entry(
+def _parse_entry(
     kind: type[Entry], place: str, row: dict[str, Any], figures: dict[str, int], criterion: str | None = None
 ) -> Entry:
     """Validate one entry. Raises RubricError with its line and the error."""

@@ -16,7 +16,7 @@ from autograder.core.errors import BadInput
 
 PUBLIC = b"public"
 SIZE = 32  # bytes of randomness, written as text
-SHORTEST = 16  # bytes of a secret that someone else chose
+MIN_SIZE = 16  # bytes of a secret that someone else chose
 
 
 def draw() -> bytes:
@@ -30,12 +30,12 @@ def read(path: Path, shown: str, remedy: str) -> bytes:
         secret = path.read_bytes().strip()
     except OSError as error:
         raise BadInput(f"{shown}: {error.strerror}; {remedy}") from None
-    if len(secret) < SHORTEST:
-        raise BadInput(f"{shown}: shorter than {SHORTEST} bytes, so it can be guessed; make a longer one")
+    if len(secret) < MIN_SIZE:
+        raise BadInput(f"{shown}: shorter than {MIN_SIZE} bytes, so it can be guessed; make a longer one")
     return secret
 
 
-def keep(path: Path) -> bytes:
+def read_or_create(path: Path) -> bytes:
     """Return the secret in ``path``, created if absent and readable only by its owner. Raises BadInput."""
     if not path.exists():
         write_whole(path, draw() + b"\n", private=True)

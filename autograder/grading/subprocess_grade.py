@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Outcome:
     """How the process ended: its exit status (None after the deadline), its report if any, and its error output."""
 
     status: int | None
@@ -24,7 +24,7 @@ class Ended:
     error: str
 
 
-def grade(assignment: str, path: Path, target: Path, deadline: float, *options: str, quiet: bool = False) -> Ended:
+def grade(assignment: str, path: Path, target: Path, deadline: float, *options: str, quiet: bool = False) -> Outcome:
     """Grade ``path`` within ``deadline`` seconds; the report is written to ``target``.
 
     The environment and the current folder of the caller do not affect it. ``quiet`` captures its output.
@@ -46,4 +46,4 @@ def grade(assignment: str, path: Path, target: Path, deadline: float, *options: 
         report = Report.model_validate_json(target.read_bytes())
     except (OSError, ValueError):
         report = None
-    return Ended(status, report, error)
+    return Outcome(status, report, error)

@@ -40,27 +40,27 @@ from autograder.sandbox.remote.wire import WireError
 from autograder.submission.read import Submission
 
 PUBLIC_SECRET = secrets.PUBLIC
-MESSAGE = 900  # characters, since student text in it may be long
-IF_RIGHT = "If you think your answer is correct, show this message to your instructor."
-REMARKS = 5  # warnings shown besides the checks
+MAX_MESSAGE = 900  # characters, since student text in it may be long
+APPEAL = "If you think your answer is correct, show this message to your instructor."
+MAX_WARNINGS = 5  # warnings shown besides the checks
 
 # A grading run uses none of this machine's pytest plugins, caches or captures, nor parts of pytest that checks don't
 # need, since each one costs time for every submission.
-WITHOUT = (
+DISABLED_PLUGINS = (
     *("terminal", "capture", "assertion", "reports", "cacheprovider", "logging", "warnings", "doctest", "unittest"),
     *("junitxml", "faulthandler", "pastebin", "stepwise", "unraisableexception", "threadexception", "debugging"),
     *("legacypath", "tmpdir", "monkeypatch", "recwarn", "setuponly", "setupplan", "skipping", "subtests"),
 )
-OPTIONS = ("-c", os.devnull, "--disable-plugin-autoload", *(f"-pno:{name}" for name in WITHOUT))
+OPTIONS = ("-c", os.devnull, "--disable-plugin-autoload", *(f"-pno:{name}" for name in DISABLED_PLUGINS))
 DEDUCTS = "deducts: the check adds the mistakes it names to `deducted`; other checks don't deduct for them again"
 NEEDS = "needs(*names): definitions that the check is about (the first) and depends on (the others)"
 
 # Exceptions that an odd reply, accepted by every parser, can still cause in a check that computes with it.
-OF_ODD = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
+ODD_REPLY_ERRORS = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
-DECIDING = ("core", "grading", "sandbox", "submission")  # the package's folders that decide verdicts
+VERDICT_FOLDERS = ("core", "grading", "sandbox", "submission")  # the package's folders that decide verdicts
 
-ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+NORMAL_EXITS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 class Suite:
@@ -86,9 +86,9 @@ class Suite:
         self.student = StudentCode(zygote, submission.files, assignment.contract)
         self.oracle = OracleProcess(zygote, assignment)
         self._notes: dict[str, Notes] = {}
-        self._counted = self._spent()
+        self._cpu_counted = self._measure_cpu()
 
-    def _spent(self) -> float:
+    def _measure_cpu(self) -> float:
         """Return the CPU seconds so far of the submission's processes, the oracle and this process."""
         return self.student.cpu + self.oracle.cpu + time.process_time()
 
@@ -98,15 +98,15 @@ class Suite:
 
     # --- used by fixtures -------------------------------------------------------------------------------------------
 
-    def notes_of(self, item: pytest.Item) -> Notes:
+    def get_notes(self, item: pytest.Item) -> Notes:
         """Return the remark and measurements of the check ``item``."""
-        return self._notes.setdefault(identity(item), Notes())
+        return self._notes.setdefault(get_check_id(item), Notes())
 
-    def generator_of(self, item: pytest.Item) -> np.random.Generator:
+    def make_check_generator(self, item: pytest.Item) -> np.random.Generator:
         """Return a generator for the check ``item`` alone."""
-        return self.generator(identity(item))
+        return self.make_generator(get_check_id(item))
 
-    def generator(self, label: str) -> np.random.Generator:
+    def make_generator(self, label: str) -> np.random.Generator:
         """Return a generator seeded by the secret, the submission and ``label`` alone."""
         message = f"{self._submission.sha256}/{label}".encode()
         return np.random.default_rng(int.from_bytes(hmac.digest(self._secret, message, "sha256"), "little"))
@@ -131,28 +131,28 @@ class Suite:
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Sort checks in rubric order, deselect those not asked for, and refuse a check without a rubric row."""
-        unknown = [identity(item) for item in items if identity(item) not in self._rows]
+        unknown = [get_check_id(item) for item in items if get_check_id(item) not in self._rows]
         if unknown:
             self.trouble = f"no row in rubric.toml for {', '.join(unknown)}"
             raise pytest.UsageError(self.trouble)
         order = {own: position for position, own in enumerate(self._rows)}
-        items.sort(key=lambda item: order[identity(item)])
-        kept = [item for item in items if self._asked(item)]
+        items.sort(key=lambda item: order[get_check_id(item)])
+        kept = [item for item in items if self._is_selected(item)]
         # A class's own check deducts first, so that others can see what was already deducted.
-        asking = [order[identity(item)] for item in kept if "deducted" in getattr(item, "fixturenames", ())]
+        asking = [order[get_check_id(item)] for item in kept if "deducted" in getattr(item, "fixturenames", ())]
         before = [item for item in items[: max(asking, default=0)] if item.get_closest_marker("deducts")]
         left = [item for item in items if item not in kept and item not in before]
         if left:
             config.hook.pytest_deselected(items=left)
             items[:] = [item for item in items if item not in left]
 
-    def _asked(self, item: pytest.Item) -> bool:
+    def _is_selected(self, item: pytest.Item) -> bool:
         """Return whether the verdict on a check was asked for."""
-        return self._only in (None, self._rows[identity(item)].criterion)
+        return self._only in (None, self._rows[get_check_id(item)].criterion)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Before a check runs, require the definitions it declares as needed."""
-        for name in _needs(item):
+        for name in _get_needs(item):
             self.student.require(name)
 
     @pytest.hookimpl(wrapper=True)
@@ -161,14 +161,18 @@ class Suite:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         error = call.excinfo.value if call.excinfo else None
-        own = identity(item)
-        spent = self._spent()
-        self.cpu[own] = self.cpu.get(own, 0.0) + spent - self._counted
-        self._counted = spent
-        if isinstance(error, KeyboardInterrupt) or (error is None and call.when != "call") or not self._asked(item):
+        own = get_check_id(item)
+        spent = self._measure_cpu()
+        self.cpu[own] = self.cpu.get(own, 0.0) + spent - self._cpu_counted
+        self._cpu_counted = spent
+        if (
+            isinstance(error, KeyboardInterrupt)
+            or (error is None and call.when != "call")
+            or not self._is_selected(item)
+        ):
             return report
         if own not in self.verdicts or error is not None:
-            verdict = self._verdict(self._rows[own], _needs(item), error)
+            verdict = self._make_verdict(self._rows[own], _get_needs(item), error)
             self.verdicts[own] = verdict
             self._on_verdict(verdict)
             if error is not None and verdict.status != "error":
@@ -187,7 +191,7 @@ class Suite:
 
     # --- verdicts ---------------------------------------------------------------------------------------------------
 
-    def _verdict(self, row: Check, needs: tuple[str, ...], error: BaseException | None) -> Verdict:
+    def _make_verdict(self, row: Check, needs: tuple[str, ...], error: BaseException | None) -> Verdict:
         notes = self._notes.get(row.id, Notes())
         make = functools.partial(
             Verdict,
@@ -201,25 +205,25 @@ class Suite:
         if error is None:
             return make(status="passed", score=row.points, message=notes.message)
         if isinstance(error, Failed):
-            diagnosis = _diagnosis(error.diagnosis)
+            diagnosis = _make_diagnosis(error.diagnosis)
             score = row.points / 2 if error.status == "partial" else 0
-            return make(status=error.status, score=score, message=clean(str(error), MESSAGE), diagnosis=diagnosis)
+            return make(status=error.status, score=score, message=clean(str(error), MAX_MESSAGE), diagnosis=diagnosis)
         if isinstance(error, StudentError):
             found = explain_error(error, needs, self.assignment.exceptions)
-            diagnosis = _diagnosis(found.diagnosis)
-            return make(status=found.status, score=0, message=clean(found.message, MESSAGE), diagnosis=diagnosis)
+            diagnosis = _make_diagnosis(found.diagnosis)
+            return make(status=found.status, score=0, message=clean(found.message, MAX_MESSAGE), diagnosis=diagnosis)
         # Correct submissions never get here: an exception on their ordinary replies is the grader's fault.
-        if isinstance(error, WireError) or (self.student.has_odd_reply and isinstance(error, OF_ODD)):
-            reason = clean(f"{type(error).__name__}: {error}", MESSAGE // 2)
+        if isinstance(error, WireError) or (self.student.has_odd_reply and isinstance(error, ODD_REPLY_ERRORS)):
+            reason = clean(f"{type(error).__name__}: {error}", MAX_MESSAGE // 2)
             return make(
                 status="failed",
                 score=0,
-                message=f"The returned value could not be used: {reason}. {IF_RIGHT}",
-                evidence=notes.evidence | {"unusable": f"{_raised_at(error)}: {reason}"},
+                message=f"The returned value could not be used: {reason}. {APPEAL}",
+                evidence=notes.evidence | {"unusable": f"{_locate_error(error)}: {reason}"},
             )
         return make(status="error", score=0, message=f"The grader failed here: {type(error).__name__}: {error}")
 
-    def verdict_without_run(self, row: Check, reason: str) -> Verdict:
+    def make_verdict_without_run(self, row: Check, reason: str) -> Verdict:
         """Return the verdict of a check that did not run: an error if there is a ``reason``, else skipped."""
         status: Any = "error" if reason else "skipped"
         return Verdict(
@@ -270,35 +274,35 @@ def grade(
     suite = Suite(assignment, submission, zygote, rubric, secret, on_verdict, only)
     facts = zygote.ready()
     try:
-        with _without_options(), np.errstate(all="ignore"):  # a student's numbers can be anything
+        with _clear_pytest_options(), np.errstate(all="ignore"):  # a student's numbers can be anything
             folder = str(assignment.checks)
             code = pytest.main(
                 [*OPTIONS, "--rootdir", folder, "--confcutdir", folder, folder], plugins=[suite, fixtures]
             )
         if code == pytest.ExitCode.INTERRUPTED and not suite.trouble:
             raise KeyboardInterrupt
-        not_implemented = tuple(_not_implemented(suite.student, assignment))
-        warnings = tuple(_warnings(suite.student, assignment))
+        not_implemented = tuple(_list_not_implemented(suite.student, assignment))
+        warnings = tuple(_list_warnings(suite.student, assignment))
         suite.close()
         held = suite.student.layers
         reason = suite.trouble
-        if not reason and code not in ENDED:
+        if not reason and code not in NORMAL_EXITS:
             reason = f"pytest ended with {code!r}"
         verdicts = []
         for row in rubric.checks:
             asked = only in (None, row.criterion)
             verdict = suite.verdicts.get(row.id)
             verdicts.append(
-                verdict or suite.verdict_without_run(row, (reason or "the check never ran") if asked else "")
+                verdict or suite.make_verdict_without_run(row, (reason or "the check never ran") if asked else "")
             )
     finally:
         suite.close()
     checks = tuple(verdicts)
-    score, max_score, bonus = reports.totals(checks, {c.id for c in rubric.criteria if c.bonus}, rubric.total)
+    score, max_score, bonus = reports.compute_totals(checks, {c.id for c in rubric.criteria if c.bonus}, rubric.total)
     return Report(
         assignment=assignment.name,
         submission=reports.SubmissionFacts(
-            id=submission.id, sha256=submission.sha256, format=submission.format, files=tuple(submission.handed_in)
+            id=submission.id, sha256=submission.sha256, format=submission.format, files=tuple(submission.names)
         ),
         provenance=reports.Provenance(
             grader=grader_version(assignment),
@@ -330,23 +334,23 @@ def grade(
 def grader_version(assignment: Assignment) -> str:
     """Return the release and a hash of the files that decide verdicts, so that different graders never look alike."""
     digest = hashlib.sha256()
-    for part in (*(PACKAGE / name for name in DECIDING), assignment.folder):
+    for part in (*(PACKAGE / name for name in VERDICT_FOLDERS), assignment.folder):
         for path in sorted(part.rglob("*.py")):
             digest.update(path.relative_to(part.parent).as_posix().encode() + path.read_bytes())
     return f"{autograder.__version__}+{digest.hexdigest()[:12]}"
 
 
-def _raised_at(error: BaseException) -> str:
+def _locate_error(error: BaseException) -> str:
     """Return the grader's file and line at which an exception was raised."""
     *_, frame = traceback.extract_tb(error.__traceback__)
     return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
-def _diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ...]:
+def _make_diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ...]:
     return tuple(reports.Diagnosis(mistake=name, message=message) for name, message in causes)
 
 
-def _not_implemented(student: StudentCode, assignment: Assignment) -> Iterator[reports.NotImplementedEntry]:
+def _list_not_implemented(student: StudentCode, assignment: Assignment) -> Iterator[reports.NotImplementedEntry]:
     """Yield the definitions of the contract that are absent or stubs, in the order of the handout."""
     for entry in assignment.contract.definitions:
         if entry.optional:
@@ -367,15 +371,15 @@ def _not_implemented(student: StudentCode, assignment: Assignment) -> Iterator[r
             )
 
 
-def _warnings(student: StudentCode, assignment: Assignment) -> Iterator[str]:
+def _list_warnings(student: StudentCode, assignment: Assignment) -> Iterator[str]:
     """Yield warnings besides the checks: the first few statements that raised, and the statements that were not run."""
     troubles = student.failed_statements
-    for file, remote in troubles[:REMARKS]:
+    for file, remote in troubles[:MAX_WARNINGS]:
         cause = exceptions.find_cause(remote, assignment.exceptions)
         message = exceptions.format_exception(Raised(file, remote), cause)
-        yield f"{clean(message, MESSAGE)} Everything else defined there is graded."
-    if len(troubles) > REMARKS:
-        yield f"At least {len(troubles) - REMARKS} more statements also failed."
+        yield f"{clean(message, MAX_MESSAGE)} Everything else defined there is graded."
+    if len(troubles) > MAX_WARNINGS:
+        yield f"At least {len(troubles) - MAX_WARNINGS} more statements also failed."
     if left := student.skipped:
         several = f"{left.count} other statements were" if left.count > 1 else "One other statement was"
         yield (
@@ -384,19 +388,19 @@ def _warnings(student: StudentCode, assignment: Assignment) -> Iterator[str]:
         )
 
 
-def identity(item: pytest.Item) -> str:
+def get_check_id(item: pytest.Item) -> str:
     """Return the id of a check: ``test_full_model`` in causality.py is ``causality.full_model``."""
     return f"{item.path.stem}.{item.name.removeprefix('test_')}"
 
 
-def _needs(item: pytest.Item) -> tuple[str, ...]:
+def _get_needs(item: pytest.Item) -> tuple[str, ...]:
     """Return the definitions in a check's ``needs`` mark: the one it grades first, then those it depends on."""
     mark = item.get_closest_marker("needs")
     return tuple(mark.args) if mark else ()
 
 
 @contextmanager
-def _without_options() -> Iterator[None]:
+def _clear_pytest_options() -> Iterator[None]:
     """Hide pytest options that the environment sets for other uses."""
     saved = {name: os.environ.pop(name) for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS") if name in os.environ}
     try:

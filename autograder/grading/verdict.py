@@ -22,12 +22,12 @@ class Failed(Exception):
     status: Status = "failed"
 
     def __init__(self, seen: str, hint: str = "", causes: Sequence[Cause] = (), either: bool = False) -> None:
-        said = [" ".join(filter(None, (seen, cause, hint))) for cause in _cause_texts(causes, either)]
+        said = [" ".join(filter(None, (seen, cause, hint))) for cause in _format_causes(causes, either)]
         super().__init__(next(filter(exceptions.fits_message, said), said[-1]))
         self.diagnosis = [(cause.name, cause.sentence) for cause in causes]
 
 
-def _cause_texts(causes: Sequence[Cause], either: bool) -> list[str]:
+def _format_causes(causes: Sequence[Cause], either: bool) -> list[str]:
     """Return the causes as text, in full and shorter."""
     if not causes:
         return [""]

@@ -11,7 +11,7 @@ from autograder.core.assignment import DEFAULT, Assignment
 from autograder.core.zips import Entry
 from autograder.grading.report import Report, Verdict
 from autograder.lms import Paths, view
-from autograder.lms.package import grader, text
+from autograder.lms.package import collect_grader, read_text
 
 ROOT = Path("/autograder")
 FAILED = 3  # without a results.json Gradescope reports a failed autograder and gives no grade
@@ -25,21 +25,21 @@ def render_report(report: Report, place: Paths) -> str:
     tests: list[dict[str, Any]] = []
     for major, criterion in enumerate(report.criteria, 1):
         for minor, check in enumerate(report.of(criterion.id), 1):
-            tests += _tests(report, check, f"{major}.{minor}")
-    return _document(
+            tests += _format_check(report, check, f"{major}.{minor}")
+    return _format_document(
         score=report.score,
-        output=view.summary(report),
+        output=view.summarise(report),
         execution_time=round(report.timing.wall, 2),
         tests=tests,
-        extra_data=_handed_in(place) | _provenance(report),
+        extra_data=_read_attempt(place) | _select_provenance(report),
     )
 
 
 def render_refusal(line: str, place: Paths) -> str:
     """Return zero points with the reason the submission cannot be graded; a new upload fixes it."""
-    test = {"name": "Submission", "status": "failed", "output": view.safe(line)}
-    output = f"Nothing was graded: {view.safe(line)}"
-    return _document(score=0, output=output, tests=[test], extra_data=_handed_in(place))
+    test = {"name": "Submission", "status": "failed", "output": view.sanitise(line)}
+    output = f"Nothing was graded: {view.sanitise(line)}"
+    return _format_document(score=0, output=output, tests=[test], extra_data=_read_attempt(place))
 
 
 def render_failure(reason: str, report: Report | None, place: Paths) -> None:
@@ -48,21 +48,21 @@ def render_failure(reason: str, report: Report | None, place: Paths) -> None:
 
 def package(assignment: Assignment, secret: bytes, image: str) -> dict[str, Entry]:
     """Return the contents of the zip file, all at its root; ``image`` is unused."""
-    own = {name: text(f"docker/gradescope/{name}", 0o755) for name in ("setup.sh", "run_autograder")}
+    own = {name: read_text(f"docker/gradescope/{name}", 0o755) for name in ("setup.sh", "run_autograder")}
     if assignment.module != DEFAULT:
         run = own["run_autograder"]
         command = f"autograder --assignment {assignment.module} lms".encode()
         own["run_autograder"] = Entry(run.data.replace(b"autograder lms", command), run.mode)
-    return own | grader(assignment) | {"secret": Entry(secret, 0o600)}
+    return own | collect_grader(assignment) | {"secret": Entry(secret, 0o600)}
 
 
-def _document(**parts: Any) -> str:
+def _format_document(**parts: Any) -> str:
     formats = {"output_format": "text", "test_output_format": "text", "test_name_format": "text"}
     shown = {"visibility": "visible", "stdout_visibility": "hidden"}
     return json.dumps(parts | formats | shown, indent=1) + "\n"
 
 
-def _tests(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
+def _format_check(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
     """Return the entry of a check; if its result is not shown, preceded by a visible entry that says so."""
     result: dict[str, Any] = {
         "name": view.full_title(report, check),
@@ -78,13 +78,13 @@ def _tests(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
     return [there, result | {"name": f"{result['name']} (result)", "visibility": check.visibility}]
 
 
-def _provenance(report: Report) -> dict[str, Any]:
+def _select_provenance(report: Report) -> dict[str, Any]:
     """Return the facts that identify a grading."""
     facts = report.provenance.model_dump(include={"grader", "rubric", "seed_id", "torch", "python", "sandbox"})
     return facts | {"sha256": report.submission.sha256}
 
 
-def _handed_in(place: Paths) -> dict[str, Any]:
+def _read_attempt(place: Paths) -> dict[str, Any]:
     """Return the attempt number and lateness from Gradescope's own record, so that a rerun gives the same."""
     try:
         data = json.loads((place.root / "submission_metadata.json").read_text("utf-8"))

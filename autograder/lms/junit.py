@@ -20,9 +20,9 @@ def render_report(report: Report, place: Paths) -> str:
     suites = ET.Element("testsuites")
     for criterion in report.criteria:
         checks = report.of(criterion.id)
-        suite = _suite(suites, criterion.id, [report.timing.checks.get(check.id, 0.0) for check in checks])
+        suite = _add_suite(suites, criterion.id, [report.timing.checks.get(check.id, 0.0) for check in checks])
         for check in checks:
-            _case(suite, report, check)
+            _add_case(suite, report, check)
         _count(suite)
     first = next(iter(suites))
     properties = {
@@ -31,12 +31,12 @@ def render_report(report: Report, place: Paths) -> str:
         "bonus": f"{report.bonus:g}",
         "gradable": str(report.gradable).lower(),
     }
-    first.insert(0, _properties(properties))
-    return _document(suites)
+    first.insert(0, _make_properties(properties))
+    return _format_document(suites)
 
 
 def render_refusal(line: str, place: Paths) -> str:
-    return _alone(place, "failure", "refused", line)
+    return _format_single(place, "failure", "refused", line)
 
 
 def render_failure(reason: str, report: Report | None, place: Paths) -> str:
@@ -44,16 +44,16 @@ def render_failure(reason: str, report: Report | None, place: Paths) -> str:
     return (
         render_report(report, place)
         if report
-        else _alone(place, "error", "error", f"The grader itself failed: {reason}")
+        else _format_single(place, "error", "error", f"The grader itself failed: {reason}")
     )
 
 
-def _case(suite: ET.Element, report: Report, check: Verdict) -> None:
+def _add_case(suite: ET.Element, report: Report, check: Verdict) -> None:
     """Add a check. Every reader sees the whole file, so a hidden check is listed without its result."""
     case = ET.SubElement(suite, "testcase")
     case.attrib |= {
         "classname": f"{report.assignment}.{check.criterion}",
-        "name": view.safe(f"{check.id}: {check.title}"),
+        "name": view.sanitise(f"{check.id}: {check.title}"),
         "time": f"{report.timing.checks.get(check.id, 0.0):.3f}",
     }
     if check.status == "skipped" or view.is_optional(report, check):
@@ -62,23 +62,23 @@ def _case(suite: ET.Element, report: Report, check: Verdict) -> None:
     if check.visibility != "visible" and check.status != "error":
         ET.SubElement(case, "skipped", message=view.withheld_message(check))
         return
-    case.append(_properties({"score": f"{check.score:g}", "max_score": f"{check.max_score:g}"}))
+    case.append(_make_properties({"score": f"{check.score:g}", "max_score": f"{check.max_score:g}"}))
     if check.status != "passed":
         kind = "error" if check.status == "error" else "failure"
         ET.SubElement(case, kind, message=view.visible_message(check), type=check.status)
 
 
-def _alone(place: Paths, kind: str, type: str, line: str) -> str:
+def _format_single(place: Paths, kind: str, type: str, line: str) -> str:
     """Return a document that holds only one error."""
     suites = ET.Element("testsuites")
-    suite = _suite(suites, "submission", [])
+    suite = _add_suite(suites, "submission", [])
     case = ET.SubElement(suite, "testcase", classname=place.assignment, name="submission", time="0.000")
-    ET.SubElement(case, kind, message=view.safe(line), type=type)
+    ET.SubElement(case, kind, message=view.sanitise(line), type=type)
     _count(suite)
-    return _document(suites)
+    return _format_document(suites)
 
 
-def _suite(suites: ET.Element, name: str, seconds: list[float]) -> ET.Element:
+def _add_suite(suites: ET.Element, name: str, seconds: list[float]) -> ET.Element:
     return ET.SubElement(suites, "testsuite", name=name, time=f"{sum(seconds):.3f}")
 
 
@@ -88,13 +88,13 @@ def _count(suite: ET.Element) -> None:
         suite.set(attribute, str(len(suite.findall(f"testcase/{kind}"))))
 
 
-def _properties(values: dict[str, str]) -> ET.Element:
+def _make_properties(values: dict[str, str]) -> ET.Element:
     properties = ET.Element("properties")
     for name, value in values.items():
         ET.SubElement(properties, "property", name=name, value=value)
     return properties
 
 
-def _document(suites: ET.Element) -> str:
+def _format_document(suites: ET.Element) -> str:
     ET.indent(suites, " ")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'

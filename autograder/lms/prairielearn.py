@@ -34,23 +34,23 @@ def paths(root: Path) -> Paths:
 
 
 def render_report(report: Report, place: Paths) -> str:
-    return _document(
+    return _format_document(
         gradable=True,
         succeeded=True,
         score=report.score / report.max_score,
-        message=view.summary(report),
-        tests=[_test(report, check) for check in report.checks],
+        message=view.summarise(report),
+        tests=[_format_check(report, check) for check in report.checks],
     )
 
 
 def render_refusal(line: str, place: Paths) -> str:
     """Return an ungradable result, which uses up no attempt."""
-    return _document(gradable=False, format_errors=[view.safe(line)], message="Nothing was graded.")
+    return _format_document(gradable=False, format_errors=[view.sanitise(line)], message="Nothing was graded.")
 
 
 def render_failure(reason: str, report: Report | None, place: Paths) -> str:
     message = "The grader itself failed, so there is no grade and no attempt is used up. Please tell the course staff."
-    return _document(gradable=False, message=message, format_errors=[message])
+    return _format_document(gradable=False, message=message, format_errors=[message])
 
 
 def package(assignment: Assignment, secret: bytes, image: str) -> dict[str, Entry]:
@@ -81,11 +81,11 @@ def package(assignment: Assignment, secret: bytes, image: str) -> dict[str, Entr
     }
 
 
-def _document(**parts: Any) -> str:
+def _format_document(**parts: Any) -> str:
     return json.dumps(parts, indent=1) + "\n"
 
 
-def _test(report: Report, check: Verdict) -> dict[str, Any]:
+def _format_check(report: Report, check: Verdict) -> dict[str, Any]:
     """Return a check. PrairieLearn has no release dates, so such a result stays hidden; 0 of 0 points is neutral."""
     name = view.full_title(report, check)
     if check.visibility != "visible":

@@ -17,11 +17,11 @@ OFFICIAL = ("--official",)  # option of `grade` for grades that count
 DEADLINE = 540.0  # s; platforms stop at 600 and give an unfinished run zero
 
 
-def run(assignment: Assignment, name: str, root: Path | None, handed_in: Path | None, out: Path | None) -> int:
+def run(assignment: Assignment, name: str, root: Path | None, submission: Path | None, out: Path | None) -> int:
     """Grade a submission on the platform ``name`` and return the exit status that it expects."""
     platform = lms.get(name)
     place = platform.paths(root or platform.ROOT)
-    place = Paths(handed_in or place.submission, out or place.result, place.secret, place.root, assignment.name)
+    place = Paths(submission or place.submission, out or place.result, place.secret, place.root, assignment.name)
     place.result.parent.mkdir(parents=True, exist_ok=True)
     place.result.unlink(missing_ok=True)  # a result found later must be from this run
     try:
@@ -33,10 +33,10 @@ def run(assignment: Assignment, name: str, root: Path | None, handed_in: Path | 
         _write(place, platform.render_refusal(line, place))
         return 0
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
-        return _graded(assignment, platform, place, Path(folder) / "report.json")
+        return _grade(assignment, platform, place, Path(folder) / "report.json")
 
 
-def _graded(assignment: Assignment, platform: Platform, place: Paths, target: Path) -> int:
+def _grade(assignment: Assignment, platform: Platform, place: Paths, target: Path) -> int:
     options = [*OFFICIAL]
     if place.secret is not None:
         with contextlib.suppress(OSError):  # the platform may have unpacked it world-readable

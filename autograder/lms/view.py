@@ -5,7 +5,7 @@ from __future__ import annotations
 from autograder.core.text import clean
 from autograder.grading.report import Report, Status, Verdict, Visibility
 
-CAP = 2000  # characters of one text
+MAX_CHARACTERS = 2000  # characters of one text
 
 WITHHELD: dict[Visibility, str] = {
     "after_due_date": "This check counts; its result is shown after the due date.",
@@ -18,20 +18,20 @@ SAYS: dict[Status, str] = {
 }
 
 
-def safe(text: str) -> str:
+def sanitise(text: str) -> str:
     """Return ``text`` shortened and without control characters that a page or terminal could interpret."""
-    return clean(text, CAP).replace("\t", " ")
+    return clean(text, MAX_CHARACTERS).replace("\t", " ")
 
 
 def full_title(report: Report, check: Verdict) -> str:
     """Return a check's criterion and title, which together are unique."""
     title = next(criterion.title for criterion in report.criteria if criterion.id == check.criterion)
-    return safe(f"{title}: {check.title}")
+    return sanitise(f"{title}: {check.title}")
 
 
 def visible_message(check: Verdict) -> str:
     """Return the text of a check whose result is shown."""
-    return safe(check.message or SAYS.get(check.status, ""))
+    return sanitise(check.message or SAYS.get(check.status, ""))
 
 
 def withheld_message(check: Verdict) -> str:
@@ -45,7 +45,7 @@ def is_optional(report: Report, check: Verdict) -> bool:
     return check.criterion in bonus and check.status in ("not_implemented", "blocked")
 
 
-def summary(report: Report) -> str:
+def summarise(report: Report) -> str:
     """Return the text above the checks, without a score: each platform shows or withholds that itself."""
     lines = [f"Note: {warning}" for warning in report.warnings]
     begun = any(check.status not in ("not_implemented", "blocked", "skipped") for check in report.checks)
@@ -66,4 +66,4 @@ def summary(report: Report) -> str:
     if printed:
         lines.append(f"Lines printed by your code during grading: {printed} (visible to course staff).")
     lines.append("`make grade` runs the same checks on your machine with other random inputs.")
-    return "\n".join(map(safe, lines))
+    return "\n".join(map(sanitise, lines))

@@ -30,7 +30,7 @@ from autograder.grading.report import Report, select_criterion
 from autograder.nbgrader.gradebook import CELL, SECRET, enter_scores, list_cells, open_gradebook, require_same_points
 from autograder.render import html
 from autograder.submission import notebook
-from autograder.submission.read import BadSubmission, Submission, of_files
+from autograder.submission.read import BadSubmission, Submission, make_submission
 
 
 class NotGraded(Exception):
@@ -104,7 +104,7 @@ class Grade(_Step, Execute):  # type: ignore[misc]
         """Return the report from this process's cache, or grade now, together with the next submissions."""
         if handed_in.sha256 not in _known:
             together = [handed_in, *(one for one in self._read_next(facts) if one.sha256 not in _known)]
-            drawn = secret.keep(Path(_get_converter(self).coursedir.root) / SECRET)
+            drawn = secret.read_or_create(Path(_get_converter(self).coursedir.root) / SECRET)
             config = RunConfig(self._assignment, rubric.load(self._assignment), drawn)
             try:
                 _grade(together[:CHUNK], config)
@@ -176,8 +176,8 @@ def _read_submission(folder: Path, name: str, assignment: Assignment) -> Submiss
 
 def _replace_notebook(cells: list[str], read: Submission, assignment: Assignment) -> Submission:
     """Return ``read`` with the cells of its notebook as nbgrader has cleaned them."""
-    files = {file: read.files[file] for file in read.handed_in}
-    return of_files(files | {NOTEBOOK: notebook.write(cells)}, assignment)
+    files = {file: read.files[file] for file in read.names}
+    return make_submission(files | {NOTEBOOK: notebook.write(cells)}, assignment)
 
 
 def _make_outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> list[NotebookNode]:

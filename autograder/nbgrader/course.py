@@ -48,7 +48,7 @@ def create_course(out: Path, assignment: Assignment) -> None:
     """Write the course to ``out``; an earlier one is updated, except for settings and scores."""
     source = out / "source" / NAME
     try:
-        for name, entry in package.grader(assignment).items():
+        for name, entry in package.collect_grader(assignment).items():
             if name.startswith("autograder/"):  # beside the notebook students can import it
                 (source / name).parent.mkdir(parents=True, exist_ok=True)
                 (source / name).write_bytes(entry.data)

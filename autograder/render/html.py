@@ -13,14 +13,14 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.grading.report import CriterionFacts, Report, Verdict, numbers
+from autograder.grading.report import CriterionFacts, Report, Verdict, parse_numbers
 from autograder.render import pictures
 from autograder.render.terminal import MARKS, SAYS
 
 TEMPLATES = Path(__file__).with_name("templates")
 STATUS = SAYS | {"passed": "passed", "partial": "partly correct", "failed": "incorrect"}
 SELECTORS = re.compile(r"(^|[{}])([^{}@;]+)\{")  # of a rule, not of an enclosing at-rule
-QUOTED = re.compile(r"`([^`\n]{1,400})`")
+CODE = re.compile(r"`([^`\n]{1,400})`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Section:
         return sum(line.check.max_score for line in self.lines)
 
 
-def sections(report: Report, overrides: Mapping[str, str]) -> list[Section]:
+def collect_sections(report: Report, overrides: Mapping[str, str]) -> list[Section]:
     """Return the criteria that ran, giving each cause once."""
     found, told = [], dict[str, str]()
     for criterion in report.criteria:
@@ -66,27 +66,27 @@ def render(
     report: Report, name: str = "", overrides: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
 ) -> str:
     """Return the page. ``overrides`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
-    return environment().get_template("report.html").render(
+    return make_environment().get_template("report.html").render(
         report=report,
         name=name or report.submission.id,
-        sections=sections(report, overrides or {}),
+        sections=collect_sections(report, overrides or {}),
         also=also or {},
     )  # fmt: skip
 
 
-def render_plain(name: str, line: str, text: str) -> str:
+def render_fallback(name: str, line: str, text: str) -> str:
     """Return the fallback page for a report that could not be rendered: the reason, and the report as text."""
-    return environment().get_template("plain.html").render(name=name, line=line, text=text)
+    return make_environment().get_template("fallback.html").render(name=name, line=line, text=text)
 
 
 def render_fragment(report: Report) -> str:
     """Return the criteria of ``report`` as part of another page, such as a notebook, without changing its style."""
-    return environment().get_template("inside.html").render(
-        report=report, sections=sections(report, {}), style=scoped(_style())
+    return make_environment().get_template("fragment.html").render(
+        report=report, sections=collect_sections(report, {}), style=scope_style(_read_style())
     )  # fmt: skip
 
 
-def scoped(style: str) -> Markup:
+def scope_style(style: str) -> Markup:
     """Return a style sheet that applies only inside ``.autograder`` and inherits no sizes."""
 
     def selectors(match: re.Match[str]) -> str:
@@ -97,7 +97,7 @@ def scoped(style: str) -> Markup:
 
 
 @functools.cache
-def environment() -> Environment:
+def make_environment() -> Environment:
     """Return the template environment: text is escaped, undefined names raise."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -106,29 +106,26 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
-        "code": quoted,
-        "points": "{:g}".format,
-        "number": "{:,}".format,
-        "plain": replace_unsafe_characters,
-    }
-    made.filters["loss"] = lambda loss: f"{value:.3f}" if math.isfinite(value := numbers([loss])[0]) else "not finite"
-    made.globals |= {"marks": MARKS, "status": STATUS, "picture": pictures, "style": _style()}
+    made.filters |= {"code": format_code, "points": "{:g}".format, "number": "{:,}".format, "plain": remove_controls}
+    made.filters["loss"] = lambda loss: (
+        f"{value:.3f}" if math.isfinite(value := parse_numbers([loss])[0]) else "not finite"
+    )
+    made.globals |= {"marks": MARKS, "status": STATUS, "picture": pictures, "style": _read_style()}
     return made
 
 
-def quoted(text: str) -> Markup:
+def format_code(text: str) -> Markup:
     """Return ``text`` with backticks turned into code."""
-    parts = QUOTED.split(replace_unsafe_characters(text))
+    parts = CODE.split(remove_controls(text))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts)
     )
 
 
-def replace_unsafe_characters(text: Any) -> str:
+def remove_controls(text: Any) -> str:
     """Return ``text`` without characters that HTML cannot hold or that would reverse its direction."""
     return "".join(c if c in "\n\t" or c.isprintable() else "\ufffd" for c in str(text).replace("\r\n", "\n"))
 
 
-def _style() -> Markup:
+def _read_style() -> Markup:
     return Markup((TEMPLATES / "style.css").read_text("utf-8"))

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from autograder.grading.report import Report
-from autograder.render.html import STATUS, replace_unsafe_characters, sections
+from autograder.render.html import STATUS, collect_sections, remove_controls
 
-SPECIAL = re.compile(r"([\\*_{}\[\]<>#|~])")
+SYNTAX = re.compile(r"([\\*_{}\[\]<>#|~])")
 
 
 def render(
@@ -16,32 +16,34 @@ def render(
 ) -> str:
     """Return the text. ``overrides`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
     score = f"{report.score:g} of {report.max_score:g} points" if report.gradable else "not graded"
-    lines = [f"# {escaped(name or report.submission.id)}: {score}", ""]
-    lines += [f"**{escaped(key)}:** {escaped(value)}\n" for key, value in (also or {}).items()]
+    lines = [f"# {escape_markdown(name or report.submission.id)}: {score}", ""]
+    lines += [f"**{escape_markdown(key)}:** {escape_markdown(value)}\n" for key, value in (also or {}).items()]
     if not report.gradable:
         lines += ["The grader itself failed in a check, so there is no grade. Please report it.", ""]
-    lines += [f"> {escaped(warning)}\n" for warning in report.warnings]
-    for section in sections(report, overrides or {}):
-        lines += [f"## {escaped(section.facts.title)}: {section.score:g} of {section.most:g}", ""]
+    lines += [f"> {escape_markdown(warning)}\n" for warning in report.warnings]
+    for section in collect_sections(report, overrides or {}):
+        lines += [f"## {escape_markdown(section.facts.title)}: {section.score:g} of {section.most:g}", ""]
         for line in section.lines:
             check = line.check
-            said = f"- **{escaped(check.title)}**: {STATUS[check.status]}, {check.score:g} of {check.max_score:g}"
+            said = (
+                f"- **{escape_markdown(check.title)}**: {STATUS[check.status]}, {check.score:g} of {check.max_score:g}"
+            )
             lines.append(said)
             if line.override:
-                lines.append(f"  Set manually: {escaped(line.override)}")
+                lines.append(f"  Set manually: {escape_markdown(line.override)}")
             if line.same_as:
-                lines.append(f"  Same cause as “{escaped(line.same_as)}”.")
+                lines.append(f"  Same cause as “{escape_markdown(line.same_as)}”.")
             elif check.message:
-                lines.append(f"  {escaped(check.message)}")
+                lines.append(f"  {escape_markdown(check.message)}")
         lines.append("")
     if report.output.strip():
-        text = replace_unsafe_characters(report.output).rstrip()
+        text = remove_controls(report.output).rstrip()
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
         lines += ["## Output of your code during grading", "", f"{fence}text", text, fence, ""]
     return "\n".join(lines)
 
 
-def escaped(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return ``text`` in one line, with Markdown syntax escaped outside of code."""
-    parts = re.split(r"(`[^`\n]+`)", " ".join(replace_unsafe_characters(text).split()))
-    return "".join(part if n % 2 else SPECIAL.sub(r"\\\1", part.replace("`", "'")) for n, part in enumerate(parts))
+    parts = re.split(r"(`[^`\n]+`)", " ".join(remove_controls(text).split()))
+    return "".join(part if n % 2 else SYNTAX.sub(r"\\\1", part.replace("`", "'")) for n, part in enumerate(parts))

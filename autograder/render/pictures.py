@@ -7,18 +7,18 @@ from itertools import groupby
 
 from markupsafe import Markup, escape
 
-from autograder.grading.report import numbers
+from autograder.grading.report import parse_numbers
 
 LEVELS = 8  # shades of a heat map; drawing cells shade by shade keeps it to a few kB
 WIDTH, HEIGHT = 360, 200
-INFINITE = float("inf")
+INFINITY = float("inf")
 LEFT, BOTTOM = 44, 34  # room for the numbers on the axes
 
 
-def heatmap(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> Markup:
+def draw_heatmap(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) -> Markup:
     """Draw a square matrix as a heat map. With ``leaks``, nonzero cells above the diagonal are marked."""
-    T, matrix = len(matrix), [numbers(row) for row in matrix]
-    largest = max((value for row in matrix for value in row if value < INFINITE), default=0.0) or 1.0
+    T, matrix = len(matrix), [parse_numbers(row) for row in matrix]
+    largest = max((value for row in matrix for value in row if value < INFINITY), default=0.0) or 1.0
     shades: dict[str, list[str]] = {}
     worst, count = 0.0, 0
     for t, row in enumerate(matrix):
@@ -49,10 +49,10 @@ def heatmap(matrix: Sequence[Sequence[float]], title: str, leaks: bool = False) 
     )
 
 
-def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup:
+def draw_curve(values: Sequence[float], title: str, across: str, down: str) -> Markup:
     """Draw values in order, labelling the range of both axes."""
-    values = numbers(values)
-    finite = [value for value in values if abs(value) < INFINITE]
+    values = parse_numbers(values)
+    finite = [value for value in values if abs(value) < INFINITY]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     low, high = min(low, 0.0), high or 1.0
     steps = max(1, len(values) - 1)
@@ -62,7 +62,7 @@ def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup
         y = 8 + (HEIGHT - BOTTOM - 8) * (1 - (value - low) / ((high - low) or 1.0))
         return f"{x:.1f},{y:.1f}"
 
-    points = [place(n, value) for n, value in enumerate(values) if abs(value) < INFINITE]
+    points = [place(n, value) for n, value in enumerate(values) if abs(value) < INFINITY]
     said = f"{title}: from {values[0]:.3g} at {across} 0 to {values[-1]:.3g} at {across} {len(values) - 1}."
     bottom = HEIGHT - BOTTOM
     dots = "".join(f'<circle cx="{p.split(",")[0]}" cy="{p.split(",")[1]}" r="2.5"/>' for p in points)
@@ -79,7 +79,7 @@ def curve(values: Sequence[float], title: str, across: str, down: str) -> Markup
     )
 
 
-def bars(counts: Sequence[tuple[str, int]], title: str) -> Markup:
+def draw_bars(counts: Sequence[tuple[str, int]], title: str) -> Markup:
     """Draw a histogram: one bar per label, with its count above."""
     most = max((count for _, count in counts), default=0) or 1
     step = (WIDTH * 2) / max(1, len(counts))

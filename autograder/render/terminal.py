@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from autograder.grading.report import CriterionFacts, Report, Status, Verdict, numbers
+from autograder.grading.report import CriterionFacts, Report, Status, Verdict, parse_numbers
 
 MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, ASCII sign, style
     "passed": ("✓", "ok", "green"),
@@ -40,20 +40,25 @@ PICTURE = 16  # rows and columns of the influence picture
 def show(report: Report, console: Console) -> None:
     """Print ``report`` without trailing blanks."""
     with console.capture() as capture:
-        _show(report, console, min(console.width, WIDTH))
+        _print_report(report, console, min(console.width, WIDTH))
     text = "".join(f"{line.rstrip()}\n" for line in capture.get().removesuffix("\n").split("\n"))
     console.file.write(text.encode(console.encoding, "replace").decode(console.encoding))
 
 
-def _show(report: Report, console: Console, width: int) -> None:
-    _line(console, width, Text(report.submission.id, "bold"), _points(report.score, report.max_score, "bold", "points"))
+def _print_report(report: Report, console: Console, width: int) -> None:
+    _print_line(
+        console,
+        width,
+        Text(report.submission.id, "bold"),
+        _format_points(report.score, report.max_score, "bold", "points"),
+    )
     console.print()
     for warning in report.warnings:
         console.print(Text.assemble(("Note: ", "bold yellow"), warning), width=width)
         console.print()
     begun = any(check.status not in ("not_implemented", "blocked", "skipped") for check in report.checks)
     if not begun and report.not_implemented:
-        _first_steps(report, console, width)
+        _print_first_steps(report, console, width)
         return
     told: dict[str, str] = {}
     for criterion in report.criteria:
@@ -65,12 +70,12 @@ def _show(report: Report, console: Console, width: int) -> None:
             console.print(Text(f"{criterion.title}: not attempted (up to {most:g} bonus points).", "dim"))
             console.print()
             continue
-        _criterion(criterion, checks, console, width)
+        _print_criterion(criterion, checks, console, width)
         for check in checks:
-            _check(check, told, console, width)
+            _print_check(check, told, console, width)
         console.print()
     if report.not_implemented:
-        _next(report, console, width)
+        _print_next(report, console, width)
     if report.output.strip():
         lines = len(report.output.strip().splitlines())
         console.print(Text(f"Lines printed by your code during grading: {lines} (saved by --json).", "dim"))
@@ -81,7 +86,7 @@ def _show(report: Report, console: Console, width: int) -> None:
         console.print(Text("The grader itself failed in a check, so there is no grade. Please report it.", "bold red"))
 
 
-def _first_steps(report: Report, console: Console, width: int) -> None:
+def _print_first_steps(report: Report, console: Console, width: int) -> None:
     """List what to implement, in order, for a submission that has only stubs."""
     console.print(Text("Nothing is implemented yet. To do, in order:"))
     console.print()
@@ -102,15 +107,15 @@ def _first_steps(report: Report, console: Console, width: int) -> None:
     )
 
 
-def _criterion(criterion: CriterionFacts, checks: tuple[Verdict, ...], console: Console, width: int) -> None:
+def _print_criterion(criterion: CriterionFacts, checks: tuple[Verdict, ...], console: Console, width: int) -> None:
     ran = [check for check in checks if check.status != "skipped"]
     score, maximum = sum(check.score for check in ran), sum(check.max_score for check in ran)
     style = "bold green" if score == maximum else "bold yellow" if score else "bold red"
     title = Text.assemble((criterion.title, "bold"), (f"  {criterion.task}", "dim"))
-    _line(console, width, title, _points(score, maximum, style))
+    _print_line(console, width, title, _format_points(score, maximum, style))
 
 
-def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -> None:
+def _print_check(check: Verdict, told: dict[str, str], console: Console, width: int) -> None:
     if check.status == "skipped":
         return
     sign, ascii_sign, style = MARKS[check.status]
@@ -119,7 +124,7 @@ def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -
     title = Text.assemble((f"  {sign} ", style), check.title)
     if check.status in SAYS:
         title.append(f"  ({SAYS[check.status]})", style)
-    _line(console, width, title, _points(check.score, check.max_score, style))
+    _print_line(console, width, title, _format_points(check.score, check.max_score, style))
     if check.message:
         first = check.title if check.status == "passed" else told.setdefault(check.message, check.title)
         message = check.message if first == check.title else f"Same cause as “{first}”."
@@ -130,7 +135,7 @@ def _check(check: Verdict, told: dict[str, str], console: Console, width: int) -
             console.print(Padding(draw(check.evidence[key]), (0, 0, 0, 4)), width=width)
 
 
-def _next(report: Report, console: Console, width: int) -> None:
+def _print_next(report: Report, console: Console, width: int) -> None:
     entry = report.not_implemented[0]
     place = f"{entry.file}, line {entry.line}" if entry.line else entry.file
     console.print(
@@ -138,7 +143,7 @@ def _next(report: Report, console: Console, width: int) -> None:
     )
 
 
-def _parts(parts: dict[str, int]) -> Table:
+def _tabulate_parts(parts: dict[str, int]) -> Table:
     """Tabulate parameters and percentages by part, as in the handout."""
     table = Table.grid(padding=(0, 3))
     for _ in range(2):
@@ -152,17 +157,17 @@ def _parts(parts: dict[str, int]) -> Table:
     return table
 
 
-def _losses(losses: dict[str, float]) -> Table:
+def _tabulate_losses(losses: dict[str, float]) -> Table:
     """Tabulate the initial loss and the values to compare it with."""
     table = Table.grid(padding=(0, 3))
     table.add_column()
     table.add_column(justify="right")
-    for name, loss in zip(losses, numbers(losses.values()), strict=True):
+    for name, loss in zip(losses, parse_numbers(losses.values()), strict=True):
         table.add_row(name, f"{loss:.3f}")
     return table
 
 
-def _shapes(rows: list[tuple[str, list[int]]]) -> Table:
+def _tabulate_shapes(rows: list[tuple[str, list[int]]]) -> Table:
     """Tabulate the shapes that the student's function returned."""
     table = Table.grid(padding=(0, 3))
     for stage, shape in rows:
@@ -170,14 +175,14 @@ def _shapes(rows: list[tuple[str, list[int]]]) -> Table:
     return table
 
 
-def _sample(sample: str) -> Text:
+def _format_sample(sample: str) -> Text:
     """Show a sample of the untrained model."""
     return Text.assemble(("A sample from your untrained model:\n", "dim"), sample.replace("\n", "\u23ce"))
 
 
-def _influence(matrix: list[list[float]]) -> Text:
+def _draw_influence(matrix: list[list[float]]) -> Text:
     """Draw how much each position (rows) depends on each token (columns); entries above the diagonal are leaks."""
-    T, matrix = len(matrix), [numbers(row) for row in matrix]
+    T, matrix = len(matrix), [parse_numbers(row) for row in matrix]
     step = -(-T // PICTURE)
     text = Text(
         "Rows: position of the logits. Columns: the token changed. x: a later token changes earlier logits.\n", "dim"
@@ -196,19 +201,19 @@ def _influence(matrix: list[list[float]]) -> Text:
 
 
 PICTURES: dict[str, Callable[[Any], RenderableType]] = {
-    "parts": _parts,
-    "losses": _losses,
-    "table": _shapes,
-    "sample": _sample,
-    "influence": _influence,  # shown if the check failed; the others if it passed
+    "parts": _tabulate_parts,
+    "losses": _tabulate_losses,
+    "table": _tabulate_shapes,
+    "sample": _format_sample,
+    "influence": _draw_influence,  # shown if the check failed; the others if it passed
 }
 
 
-def _points(score: float, maximum: float, style: str, unit: str = "") -> Text:
+def _format_points(score: float, maximum: float, style: str, unit: str = "") -> Text:
     return Text(f"{score:g} / {maximum:g} {unit}".rstrip(), style)
 
 
-def _line(console: Console, width: int, left: Text, right: Text) -> None:
+def _print_line(console: Console, width: int, left: Text, right: Text) -> None:
     """Print ``left`` and ``right`` at the two ends of a line."""
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column()

@@ -39,10 +39,10 @@ def read(data: bytes) -> list[str]:
     except ValueError as error:
         line = f" (line {error.lineno} of the file)" if isinstance(error, json.JSONDecodeError) else ""
         raise BadNotebook(f"not a valid notebook{line}; open it in Jupyter and save it again") from None
-    cells = list(_cells(content))
+    cells = list(_find_cells(content))
     if len(cells) > MAX_CELLS:
         raise BadNotebook(f"{len(cells)} cells, at most {MAX_CELLS} are allowed; submit only your classes")
-    code = [_text(cell) if isinstance(cell, dict) and cell.get("cell_type") == "code" else "" for cell in cells]
+    code = [_read_source(cell) if isinstance(cell, dict) and cell.get("cell_type") == "code" else "" for cell in cells]
     if sum(len(source.encode()) for source in code) > MAX_CODE:
         raise BadNotebook(f"more than {MAX_CODE >> 20} MB of code; submit only your classes")
     return code
@@ -75,20 +75,20 @@ def has_work(cells: Iterable[str], given: Iterable[str], names: Iterable[str]) -
     return any(defines.search(source) and source not in known for source in cells)
 
 
-def _cells(content: Any) -> Iterable[Any]:
+def _find_cells(content: Any) -> Iterable[Any]:
     """Return the cells, also of formats 2 and 3, which keep them in worksheets."""
-    sheets = [content, *_list(content, "worksheets")] if isinstance(content, dict) else []
+    sheets = [content, *_get_list(content, "worksheets")] if isinstance(content, dict) else []
     if not any(isinstance(sheet, dict) and isinstance(sheet.get("cells"), list) for sheet in sheets):
         raise BadNotebook("no cells in it; open it in Jupyter and save it again")
-    return [cell for sheet in sheets for cell in _list(sheet, "cells")]
+    return [cell for sheet in sheets for cell in _get_list(sheet, "cells")]
 
 
-def _list(content: Any, key: str) -> list[Any]:
+def _get_list(content: Any, key: str) -> list[Any]:
     found = content.get(key) if isinstance(content, dict) else None
     return found if isinstance(found, list) else []
 
 
-def _text(cell: dict[str, Any]) -> str:
+def _read_source(cell: dict[str, Any]) -> str:
     """Return a cell's source as Python reads it; format 3 calls it input."""
     source = cell.get("source", cell.get("input", ""))
     text = "".join(line for line in (source if isinstance(source, list) else [source]) if isinstance(line, str))

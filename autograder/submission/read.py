@@ -54,7 +54,7 @@ class Submission:
     id: str
     format: str
     files: dict[str, bytes]
-    handed_in: tuple[str, ...]
+    names: tuple[str, ...]
     sha256: str
 
 
@@ -68,7 +68,7 @@ class _Entry:
 
     @property
     def shown(self) -> str:
-        return f"{self.place}/{_named(self.name)}"
+        return f"{self.place}/{_make_printable(self.name)}"
 
 
 def read_submission(path: Path, assignment: Assignment) -> Submission:
@@ -76,20 +76,23 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
 
     In a folder or zip file, the main file or the notebook may also be one level down. Raises BadSubmission.
     """
-    shown = _named(str(path))
+    shown = _make_printable(str(path))
     main = assignment.contract.file
     try:
         # The path itself may be a link; files inside a folder or zip file may not.
         real = path.resolve(strict=True)
         with contextlib.ExitStack() as stack:
             if real.is_dir():
-                format, files = "folder", _chosen(shown, _in_folder(real, shown, stack), assignment)
+                format, files = "folder", _choose_files(shown, _list_folder(real, shown, stack), assignment)
             elif real.suffix.lower() == ".zip":
-                format, files = "zip", _chosen(shown, _in_zip(real, shown, stack), assignment)
+                format, files = "zip", _choose_files(shown, _list_zip(real, shown, stack), assignment)
             elif real.suffix.lower() == ".py":
-                format, files = "file", {main: _readable(_bounded(str(real), None, shown), shown)}
+                format, files = "file", {main: _check_text(_read_file(str(real), None, shown), shown)}
             elif real.suffix.lower() == ".ipynb":
-                format, files = "notebook", {NOTEBOOK: notebook.write(_cells(_bounded(str(real), None, shown), shown))}
+                format, files = (
+                    "notebook",
+                    {NOTEBOOK: notebook.write(_read_cells(_read_file(str(real), None, shown), shown))},
+                )
             else:
                 raise BadSubmission(
                     f"{shown}: not a folder or a .py, .ipynb or .zip file; submit {main} or a folder that contains it"
@@ -98,10 +101,10 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
         raise BadSubmission(
             f"{shown}: {error.strerror}; give a {main}, a notebook, or a folder or zip file that contains one"
         ) from None
-    return of_files(files, assignment, _named(real.name if format == "folder" else real.stem), format)
+    return make_submission(files, assignment, _make_printable(real.name if format == "folder" else real.stem), format)
 
 
-def of_files(
+def make_submission(
     files: dict[str, bytes], assignment: Assignment, name: str = NOTEBOOK, format: str = "notebook"
 ) -> Submission:
     """Make a submission from its files, one of which is the main file or the notebook."""
@@ -109,10 +112,10 @@ def of_files(
     for file, data in sorted(files.items()):
         digest.update(f"{file}\0{len(data)}\0".encode("utf-8", "surrogateescape") + data)
     given = {entry.name: entry.read_bytes() for entry in assignment.handed_out.glob("*.py") if entry.name not in files}
-    return Submission(name, format, given | files, tuple(sorted(map(_named, files))), digest.hexdigest())
+    return Submission(name, format, given | files, tuple(sorted(map(_make_printable, files))), digest.hexdigest())
 
 
-def _chosen(shown: str, entries: list[_Entry], assignment: Assignment) -> dict[str, bytes]:
+def _choose_files(shown: str, entries: list[_Entry], assignment: Assignment) -> dict[str, bytes]:
     """Return the files of the one folder that contains the main file or the notebook.
 
     Of several candidates, unedited handed-out files and scratch notebooks do not count.
@@ -121,11 +124,11 @@ def _chosen(shown: str, entries: list[_Entry], assignment: Assignment) -> dict[s
     mains = [entry for entry in entries if entry.name.lower() == main_file]
     notebooks = [entry for entry in entries if _is_notebook(entry.name)]
     if not mains and not notebooks:
-        others = sorted({_named(entry.name) for entry in entries})
+        others = sorted({_make_printable(entry.name) for entry in entries})
         seen = f"only {', '.join(others[:5])}" if others else "no Python file at all"
         raise BadSubmission(f"{shown}: no {main_file}, {seen}; put your classes in a file named {main_file}")
     if len(mains) + len(notebooks) > 1:
-        mains, notebooks = _work(shown, mains, notebooks, assignment)
+        mains, notebooks = _choose_edited(shown, mains, notebooks, assignment)
     main = (mains or notebooks)[0]
     beside = [entry for entry in entries if entry.place == main.place and entry is not main and _is_python(entry.name)]
     if len(beside) >= MAX_FILES:
@@ -135,29 +138,29 @@ def _chosen(shown: str, entries: list[_Entry], assignment: Assignment) -> dict[s
     # Python cannot import a file with any other name.
     files = {entry.name: entry.read() for entry in beside if entry.name[:-3].isidentifier()}
     if mains:
-        return {main_file: _readable(main.read(), main.shown)} | files
+        return {main_file: _check_text(main.read(), main.shown)} | files
     # Unedited handed-out files must not hide the notebook's definitions.
     files = {
-        name: data for name, data in files.items() if name.lower() != main_file and not _as_given(stubs / name, data)
+        name: data for name, data in files.items() if name.lower() != main_file and not _is_unedited(stubs / name, data)
     }
-    return {NOTEBOOK: notebook.write(_cells(main.read(), main.shown))} | files
+    return {NOTEBOOK: notebook.write(_read_cells(main.read(), main.shown))} | files
 
 
-def _work(
+def _choose_edited(
     shown: str, mains: list[_Entry], notebooks: list[_Entry], assignment: Assignment
 ) -> tuple[list[_Entry], list[_Entry]]:
     """Return the one candidate with work in it, as (main file) or (notebook). Raises BadSubmission if several have."""
     contract, stubs = assignment.contract, assignment.stubs
     if len(mains) > MAX_NOTEBOOKS or len(notebooks) > MAX_NOTEBOOKS:
-        raise _several(shown, mains or notebooks, contract.file)
+        raise _describe_candidates(shown, mains or notebooks, contract.file)
     given_main = stubs / contract.file
-    edited = [entry for entry in mains if (data := entry.read()).strip() and not _as_given(given_main, data)]
+    edited = [entry for entry in mains if (data := entry.read()).strip() and not _is_unedited(given_main, data)]
     given = [cell for path in stubs.glob("*.ipynb") for cell in notebook.read(path.read_bytes())]
     written: dict[bytes, _Entry] = {}
     broken: list[BadSubmission] = []
     for entry in notebooks:
         try:
-            cells = _cells(entry.read(), entry.shown)
+            cells = _read_cells(entry.read(), entry.shown)
         except BadSubmission as error:
             broken.append(error)
             continue
@@ -168,24 +171,24 @@ def _work(
         raise broken[0]
     work = work or mains or notebooks
     if len(work) > 1:
-        raise _several(shown, work, contract.file)
+        raise _describe_candidates(shown, work, contract.file)
     return [entry for entry in work if entry in mains], [entry for entry in work if entry in notebooks]
 
 
-def _several(shown: str, candidates: list[_Entry], main: str) -> BadSubmission:
+def _describe_candidates(shown: str, candidates: list[_Entry], main: str) -> BadSubmission:
     what = main if not any(_is_notebook(entry.name) for entry in candidates) else "the file to grade"
     listed = ", ".join(entry.shown for entry in candidates[:5])
     return BadSubmission(f"{shown}: {len(candidates)} candidates for {what} ({listed}); keep one, move the others away")
 
 
-def _as_given(stub: Path, data: bytes) -> bool:
+def _is_unedited(stub: Path, data: bytes) -> bool:
     """Return whether a file equals the handed-out ``stub``, ignoring trailing blanks."""
     return stub.is_file() and [*map(bytes.rstrip, data.splitlines())] == [
         *map(bytes.rstrip, stub.read_bytes().splitlines())
     ]
 
 
-def _cells(data: bytes, shown: str) -> list[str]:
+def _read_cells(data: bytes, shown: str) -> list[str]:
     """Return the code of a notebook."""
     try:
         return notebook.read(data)
@@ -193,35 +196,35 @@ def _cells(data: bytes, shown: str) -> list[str]:
         raise BadSubmission(f"{shown}: {error}") from None
 
 
-def _named(name: str) -> str:
+def _make_printable(name: str) -> str:
     """Return a file's name in a printable form."""
     return "".join(c if c.isprintable() else "\ufffd" for c in clean(name, 500))
 
 
-def _litter(name: str) -> bool:
+def _is_litter(name: str) -> bool:
     """Return whether a name belongs to files that operating systems and editors leave behind."""
     return name.startswith(".") or name in LITTER
 
 
 def _is_python(name: str) -> bool:
-    return name.lower().endswith(".py") and not _litter(name)
+    return name.lower().endswith(".py") and not _is_litter(name)
 
 
 def _is_notebook(name: str) -> bool:
-    return name.lower().endswith(".ipynb") and not _litter(name)
+    return name.lower().endswith(".ipynb") and not _is_litter(name)
 
 
 # --- folders ----------------------------------------------------------------------------------------------------------
 
 
-def _in_folder(folder: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
+def _list_folder(folder: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
     """List the Python files in ``folder`` and one level below, opened relative to open folders: no link is followed."""
     top = _open_folder(str(folder), None, stack)
     below = sorted(entry.name for entry in os.scandir(top) if entry.is_dir(follow_symlinks=False))
     places = [(shown, top)]
-    places += [(f"{shown}/{_named(n)}", _open_folder(n, top, stack)) for n in below if not _litter(n)]
+    places += [(f"{shown}/{_make_printable(n)}", _open_folder(n, top, stack)) for n in below if not _is_litter(n)]
     return [
-        _Entry(place, name, partial(_bounded, name, fd, f"{place}/{_named(name)}"))
+        _Entry(place, name, partial(_read_file, name, fd, f"{place}/{_make_printable(name)}"))
         for place, fd in places
         for name in sorted(os.listdir(fd))
         if _is_python(name) or _is_notebook(name)
@@ -234,7 +237,7 @@ def _open_folder(name: str, parent: int | None, stack: contextlib.ExitStack) -> 
     return fd
 
 
-def _bounded(name: str, folder: int | None, shown: str) -> bytes:
+def _read_file(name: str, folder: int | None, shown: str) -> bytes:
     """Read a regular file once, up to its cap; refuse links and devices."""
     try:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
@@ -246,16 +249,16 @@ def _bounded(name: str, folder: int | None, shown: str) -> bytes:
         os.close(fd)
         raise BadSubmission(f"{shown}: not a regular file; submit the file itself")
     with open(fd, "rb") as file:
-        return _capped(file.read(cap(name) + 1), shown)
+        return _check_size(file.read(get_size_limit(name) + 1), shown)
 
 
-def cap(name: str) -> int:
+def get_size_limit(name: str) -> int:
     """Return the largest number of bytes read of a file."""
     return notebook.MAX_SIZE if name.lower().endswith(".ipynb") else MAX_FILE
 
 
-def _capped(data: bytes, shown: str) -> bytes:
-    most = cap(shown)
+def _check_size(data: bytes, shown: str) -> bytes:
+    most = get_size_limit(shown)
     if len(data) > most:
         remedy = "clear its outputs and save it"
         if most == MAX_FILE:
@@ -272,11 +275,11 @@ class _Archive(io.BufferedReader):
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is not None and size > MAX_LISTING:
-            raise BadSubmission(f"{_named(str(self.name))}: too many files in it; zip only the code")
+            raise BadSubmission(f"{_make_printable(str(self.name))}: too many files in it; zip only the code")
         return super().read(size)
 
 
-def _in_zip(path: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
+def _list_zip(path: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]:
     """List the Python files in a zip file, at its root and one level down. Nothing is unpacked to disk."""
     if path.stat().st_size > MAX_ZIP:
         raise BadSubmission(f"{shown}: larger than {MAX_ZIP >> 20} MB; zip only the code")
@@ -288,13 +291,15 @@ def _in_zip(path: Path, shown: str, stack: contextlib.ExitStack) -> list[_Entry]
     entries = []
     for info in archive.infolist():
         *folders, name = info.filename.replace("\\", "/").split("/")
-        if len(folders) <= 1 and (_is_python(name) or _is_notebook(name)) and not any(map(_litter, folders)):
-            place = "/".join([shown, *(_named(folder) for folder in folders)])
-            entries.append(_Entry(place, name, partial(_member, archive, info, f"{place}/{_named(name)}")))
+        if len(folders) <= 1 and (_is_python(name) or _is_notebook(name)) and not any(map(_is_litter, folders)):
+            place = "/".join([shown, *(_make_printable(folder) for folder in folders)])
+            entries.append(
+                _Entry(place, name, partial(_read_member, archive, info, f"{place}/{_make_printable(name)}"))
+            )
     return entries
 
 
-def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, shown: str) -> bytes:
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, shown: str) -> bytes:
     if stat.S_ISLNK(info.external_attr >> 16):
         raise BadSubmission(f"{shown}: a link, which is not followed; zip the file itself")
     if info.flag_bits & 1:
@@ -304,7 +309,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, shown: str) -> byte
         raise BadSubmission(f"{shown}: unusual compression method; create the zip file with standard settings")
     try:
         with archive.open(info) as file:
-            return _capped(file.read(cap(shown) + 1), shown)
+            return _check_size(file.read(get_size_limit(shown) + 1), shown)
     except UNREADABLE:
         raise BadSubmission(f"{shown}: damaged inside the zip file; create it again") from None
 
@@ -312,7 +317,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, shown: str) -> byte
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
-def _readable(data: bytes, shown: str) -> bytes:
+def _check_text(data: bytes, shown: str) -> bytes:
     """Return ``data`` if it is non-empty text, else raise BadSubmission."""
     if not data.strip():
         raise BadSubmission(f"{shown}: empty; save your work in it and submit it again")

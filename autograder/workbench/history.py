@@ -30,7 +30,7 @@ class Run(BaseModel):
 def load_last(folder: Path, path: Path) -> Run | None:
     """Return the last run on ``path`` stored in ``folder``, or None."""
     try:
-        return Run.model_validate_json(_file(folder, path).read_bytes())
+        return Run.model_validate_json(_locate_file(folder, path).read_bytes())
     except (OSError, ValidationError):  # none yet, or from an earlier version; only one line of text is lost
         return None
 
@@ -42,20 +42,20 @@ def save(folder: Path, path: Path, report: Report) -> None:
         rubric=report.provenance.rubric,
         score=report.score,
         max_score=report.max_score,
-        criteria=_points(report),
+        criteria=_sum_points(report),
         not_implemented=tuple(entry.name for entry in report.not_implemented),
         warnings=report.warnings,
     )
     with contextlib.suppress(OSError, BadInput):
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(_file(folder, path), run.model_dump_json(indent=1) + "\n")
+        write_whole(_locate_file(folder, path), run.model_dump_json(indent=1) + "\n")
 
 
 def describe_change(before: Run | None, report: Report) -> str:
     """Return one line on the changes since the run ``before``; empty if the runs cannot be compared."""
     if before is None or before.rubric != report.provenance.rubric:
         return ""
-    now = _points(report)
+    now = _sum_points(report)
     gains = {name: points - before.criteria.get(name, 0) for name, points in now.items()}
     moved = {name: gain for name, gain in gains.items() if gain}
     if not moved:
@@ -69,7 +69,7 @@ def describe_change(before: Run | None, report: Report) -> str:
     return f"{total:+g} since the last run{most}: {parts}."
 
 
-def _points(report: Report) -> dict[str, float]:
+def _sum_points(report: Report) -> dict[str, float]:
     """Return the points by criterion, for the criteria that ran."""
     ran = [check for check in report.checks if check.status != "skipped"]
     return {
@@ -79,5 +79,5 @@ def _points(report: Report) -> dict[str, float]:
     }
 
 
-def _file(folder: Path, path: Path) -> Path:
+def _locate_file(folder: Path, path: Path) -> Path:
     return folder / f"{hashlib.sha256(bytes(path.absolute().resolve())).hexdigest()[:16]}.json"

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from autograder.grading.report import Report
 
 DEADLINE = 600.0  # s, enough for any slow machine
-WAITING = ("not_implemented", "blocked")
-UNRUN = "Only cells run since the kernel started count: run the cells above as well."
+UNDONE = ("not_implemented", "blocked")
+UNRUN_HINT = "Only cells run since the kernel started count: run the cells above as well."
 
 _last: tuple[str, Report] | None = None  # hash of the graded code, its report
 
@@ -45,7 +45,7 @@ class Result:
 
     def __repr__(self) -> str:
         if os.environ.get("NBGRADER_EXECUTION") == "autograde":
-            return self._score()
+            return self._format_score()
         if self.report is None:
             return self.trouble
         from rich.console import Console
@@ -58,7 +58,7 @@ class Result:
         terminal.show(self.report, plain)
         return page.getvalue().rstrip("\n")
 
-    def _score(self) -> str:
+    def _format_score(self) -> str:
         """Return the points as nbgrader reads them without our preprocessor: it would give any text full marks."""
         if self.report is None:
             raise RuntimeError(self.trouble)
@@ -85,38 +85,38 @@ def check(criterion: str = "", assignment: str = DEFAULT) -> Result:
     names = [row.id for row in rubric.load(loaded).criteria]
     if criterion and criterion not in names:
         return Result(None, f"check({criterion!r}): no such criterion; choose from {', '.join(names)}")
-    ran = _history()
+    ran = _read_history()
     with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
         work = Path.cwd()
         if ran is not None:
             work = Path(folder) / "notebook"
             work.mkdir()
-            for name, data in _submission(ran, loaded.contract).items():
+            for name, data in _collect_files(ran, loaded.contract).items():
                 (work / name).write_bytes(data)
-        report, trouble = _graded(assignment, work, Path(folder) / "report.json")
+        report, trouble = _grade(assignment, work, Path(folder) / "report.json")
     if report is None:
         return Result(None, trouble)
     from autograder.grading.report import select_criterion
 
     shown = select_criterion(report, criterion) if criterion else report
     absent = [entry.name for entry in report.not_implemented if not entry.line]  # a stub has a line
-    if ran is not None and any(name in one.message for one in shown.checks if one.status in WAITING for name in absent):
-        shown = shown.model_copy(update={"warnings": (*shown.warnings, UNRUN)})
+    if ran is not None and any(name in one.message for one in shown.checks if one.status in UNDONE for name in absent):
+        shown = shown.model_copy(update={"warnings": (*shown.warnings, UNRUN_HINT)})
     return Result(shown)
 
 
-def _history() -> list[str] | None:
+def _read_history() -> list[str] | None:
     """Return the source of the executed cells, by execution number; None outside of IPython."""
     interactive: Any = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
     return None if shell is None else [str(text) for text in shell.history_manager.input_hist_raw[1:]]
 
 
-def _submission(ran: list[str], contract: Contract) -> dict[str, bytes]:
+def _collect_files(ran: list[str], contract: Contract) -> dict[str, bytes]:
     """Return the cells that count as a notebook, each at its number, and the Python files that they import."""
     # A cell that does not parse was never run.
     texts = [
-        text if not isinstance(parse.parse_body(notebook_slice.without_commands(text)[0]), SyntaxError) else ""
+        text if not isinstance(parse.parse_body(notebook_slice.remove_commands(text)[0]), SyntaxError) else ""
         for text in ran
     ]
     found, _ = notebook_slice.parse_statements(texts)
@@ -124,7 +124,7 @@ def _submission(ran: list[str], contract: Contract) -> dict[str, bytes]:
     counting = {statement.cell for statement in kept}
     texts = [text if n in counting else "" for n, text in enumerate(texts[: max(counting, default=0)], 1)]
     files = {NOTEBOOK: notebook.write(texts)}
-    imported = {name.split(".")[0] for statement in kept for name in _imports(statement.node)}
+    imported = {name.split(".")[0] for statement in kept for name in _find_imports(statement.node)}
     # Beside a notebook, the contract's files are a separate submission.
     beside = {path.stem: path for path in sorted(Path.cwd().glob("*.py")) if path.name not in contract.files}
     if imported & set(beside):
@@ -132,13 +132,13 @@ def _submission(ran: list[str], contract: Contract) -> dict[str, bytes]:
     return files
 
 
-def _imports(node: ast.stmt | SyntaxError) -> list[str]:
+def _find_imports(node: ast.stmt | SyntaxError) -> list[str]:
     if isinstance(node, ast.ImportFrom):
         return [node.module or ""]
     return [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
 
 
-def _graded(assignment: str, work: Path, target: Path) -> tuple[Report | None, str]:
+def _grade(assignment: str, work: Path, target: Path) -> tuple[Report | None, str]:
     """Return the report on a folder, or the reason for having none."""
     global _last
     digest = hashlib.sha256(assignment.encode())

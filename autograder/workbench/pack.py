@@ -14,7 +14,7 @@ from autograder.workbench.history import Run, load_last
 
 ANSWERS = "answers.md"
 UNANSWERED = b"YOUR ANSWER HERE"
-KINDS = (".py", ".ipynb")
+SUFFIXES = (".py", ".ipynb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Package:
 
 def pack(assignment: Assignment, path: Path, target: Path, history: Path | None) -> Package:
     """Pack the work at ``path`` into the zip file ``target``. Raises BadInput if there is nothing to submit."""
-    found = _found(path, assignment)
+    found = _find_files(path, assignment)
     notes = []
     kept, sha256 = dict(found), ""
     try:
@@ -44,17 +44,17 @@ def pack(assignment: Assignment, path: Path, target: Path, history: Path | None)
     if unanswered:
         answers = "one written answer is" if unanswered == 1 else f"{unanswered} written answers are"
         notes.append(f"To do: {answers} empty.")
-    notes += _of_last_run(load_last(history, path) if history else None, sha256)
+    notes += _describe_last_run(load_last(history, path) if history else None, sha256)
     write_whole(target, zip_entries({name: Entry(data) for name, data in kept.items()}))
     return Package(kept, tuple(name for name in found if name not in kept), tuple(notes))
 
 
-def _found(path: Path, assignment: Assignment) -> dict[str, bytes]:
+def _find_files(path: Path, assignment: Assignment) -> dict[str, bytes]:
     """Return the files at ``path`` that can be submitted, in the order of the handout."""
     if not path.is_dir():
         places = [path]
     else:
-        places = [p for p in sorted(path.iterdir()) if p.suffix in KINDS or p.name == ANSWERS]
+        places = [p for p in sorted(path.iterdir()) if p.suffix in SUFFIXES or p.name == ANSWERS]
         places = [p for p in places if p.is_file() and not p.is_symlink() and not p.name.startswith(".")]
     given = sorted(entry.name for entry in assignment.handed_out.glob("*.py"))
     order = [*assignment.contract.files, *given, ANSWERS]
@@ -71,11 +71,11 @@ def _found(path: Path, assignment: Assignment) -> dict[str, bytes]:
 def _is_work(name: str, read: Submission) -> bool:
     """Return whether a file is part of the graded work; of the main file and the notebook, only the edited one is."""
     if name.endswith(".ipynb"):
-        return NOTEBOOK in read.handed_in
-    return name == ANSWERS or name in read.handed_in
+        return NOTEBOOK in read.names
+    return name == ANSWERS or name in read.names
 
 
-def _of_last_run(last: Run | None, sha256: str) -> list[str]:
+def _describe_last_run(last: Run | None, sha256: str) -> list[str]:
     if last is None:
         return ["Not graded yet: run make grade."]
     if last.sha256 != sha256:

@@ -27,7 +27,7 @@ IS_ROOT = os.geteuid() == 0
 LANDLOCK = landlock.prepare(str(ROOT))
 needs_landlock = pytest.mark.skipif(LANDLOCK is None, reason="this kernel has no Landlock")
 needs_seccomp = pytest.mark.skipif(
-    not seccomp.available() or seccomp.build(opening=True) is None,
+    not seccomp.is_available() or seccomp.build(opening=True) is None,
     reason="no seccomp filters on this kernel or machine",
 )
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become another user")
@@ -120,4 +120,4 @@ def outcome(function: Callable[..., Any], *arguments: Any) -> str:
 
 
 def numbers(calls: str, machine: str = platform.machine()) -> list[int]:
-    return seccomp._numbers(calls, list(seccomp.MACHINES).index(machine))
+    return seccomp._parse_numbers(calls, list(seccomp.MACHINES).index(machine))

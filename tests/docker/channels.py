@@ -23,7 +23,7 @@ from autograder import lms
 from autograder.assignment import ASSIGNMENT
 from autograder.core.zips import zip_entries
 from autograder.grading import rubric
-from autograder.lms.package import new_secret
+from autograder.lms.package import make_secret
 from tests.validators import gradescope as gradescope_validator
 from tests.validators import prairielearn as prairielearn_validator
 
@@ -202,7 +202,7 @@ class PrairieLearn:
 def package(platform: str, **options: str) -> bytes:
     """The zip file for an instructor, with a new secret."""
     module = lms.get(platform)
-    return zip_entries(module.package(ASSIGNMENT, new_secret(), options.get("image", "")))  # type: ignore[attr-defined]
+    return zip_entries(module.package(ASSIGNMENT, make_secret(), options.get("image", "")))  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

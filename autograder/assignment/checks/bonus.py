@@ -24,7 +24,7 @@ from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.errors import NotDefined, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
-from autograder.sandbox.remote.replies import LARGEST
+from autograder.sandbox.remote.replies import MAX_NUMBER
 from autograder.sandbox.remote.student_code import StudentCode
 
 CLOSE = 1e-4  # float32, entries of order 1
@@ -247,7 +247,7 @@ def _require_pairs(got: Any, H: int) -> list[Any]:
 def _require_pair(pair: Any, d: int) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(pair, (list, tuple)) or [getattr(m, "shape", None) for m in pair] != [(d, d)] * 2:
         raise Failed(f"An entry of qk_ov is not a pair of matrices of shape ({d}, {d}).")
-    if not all((np.abs(matrix) <= LARGEST).all() for matrix in pair):
+    if not all((np.abs(matrix) <= MAX_NUMBER).all() for matrix in pair):
         raise Failed("An entry of qk_ov has values that are not finite, or far too large.")
     return pair[0].astype(np.float64), pair[1].astype(np.float64)
 

@@ -44,7 +44,7 @@ def oracle(suite: Suite) -> Oracle:
 @pytest.fixture(scope="session")
 def shapes(suite: Suite) -> list[tuple[int, int]]:
     """Return the pairs (B, T) used by all checks of a class alone: honest code may cache results per length."""
-    return draw_shapes(suite.generator("shapes"))
+    return draw_shapes(suite.make_generator("shapes"))
 
 
 @pytest.fixture(scope="session")
@@ -56,7 +56,7 @@ def layouts() -> dict[str, Comparison]:
 @pytest.fixture(scope="session")
 def whole(suite: Suite, sizes: Sizes, oracle: Oracle, layouts: dict[str, Comparison], deducted: set[str]) -> WholeModel:
     """Compare the full model with the oracle; the mark ``deducts`` makes the classes' own checks run first."""
-    rng = suite.generator("whole_model")
+    rng = suite.make_generator("whole_model")
     return whole_model.compare_whole_model(suite.student, oracle, layouts, sizes.course, replace(sizes.small, L=3), rng)
 
 
@@ -65,7 +65,7 @@ def claims(suite: Suite, sizes: Sizes, whole: WholeModel) -> Claims:
     """Test the full model's claims; they hold if it is the composition of correct classes."""
     if whole.layout and not whole.mistakes:
         return Claims(steady=True)
-    found = measure_claims(suite.student, sizes.small, suite.generator("claims"))
+    found = measure_claims(suite.student, sizes.small, suite.make_generator("claims"))
     if whole.unused and not found.about_parameters:
         return replace(found, about_parameters=whole.unused, hint=whole_model.UNUSED, causes=tuple(whole.causes))
     return found

@@ -12,7 +12,7 @@ from autograder.assignment import mistakes
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
-from autograder.sandbox.remote.replies import LARGEST, parse_real
+from autograder.sandbox.remote.replies import MAX_NUMBER, parse_real
 from autograder.sandbox.remote.wire import Opaque
 
 LARGEST_WEIGHT = 1e6  # an initial weight beyond this was not drawn
@@ -81,7 +81,7 @@ def as_number(value: Any) -> float | None:
         found = parse_real(value.item() if isinstance(value, np.ndarray) and value.size == 1 else value)
     except (OverflowError, TypeError):
         return None
-    return found if abs(found) <= LARGEST else None
+    return found if abs(found) <= MAX_NUMBER else None
 
 
 def random_weights(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
 from autograder.course.gradebook.records import Run
 from autograder.course.gradebook.store import Gradebook
-from autograder.grading.report import CriterionFacts, Report, Verdict, totals
+from autograder.grading.report import CriterionFacts, Report, Verdict, compute_totals
 from autograder.grading.rubric import Check, Rubric
 
 SHARES = {"passed": 1.0, "partial": 0.5}  # for a check that was worth nothing before
@@ -23,7 +23,7 @@ def rescore_report(report: Report, rubric: Rubric) -> Report:
         raise BadInput(f"{', '.join(new)}: new in the rubric, so there is no verdict yet; use `regrade` instead")
     checks = tuple(_apply_points(before[row.id], row) for row in rubric.checks)
     bonus = {criterion.id for criterion in rubric.criteria if criterion.bonus}
-    score, max_score, extra = totals(checks, bonus, rubric.total)
+    score, max_score, extra = compute_totals(checks, bonus, rubric.total)
     return report.model_copy(
         update={
             "checks": checks,

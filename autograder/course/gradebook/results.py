@@ -10,7 +10,7 @@ from typing import Any
 from autograder.core.errors import BadInput
 from autograder.course.gradebook.records import Entry, Override, Run, Student
 from autograder.course.gradebook.store import Gradebook
-from autograder.grading.report import Report, Verdict, totals
+from autograder.grading.report import Report, Verdict, compute_totals
 
 TOTAL, WRITTEN = "total", "written."
 
@@ -84,7 +84,7 @@ def _compute_result(book: Gradebook, student: Student, entry: Entry | None, run:
         assert entry is not None
         assert entry.report is not None
         total = int(book.get_report(entry.report).max_score)
-        score, max_score, bonus = totals(checks, set(bonus_criteria), total)
+        score, max_score, bonus = compute_totals(checks, set(bonus_criteria), total)
         if any(check.status == "error" for check in checks):
             score = None
     if TOTAL in overrides:

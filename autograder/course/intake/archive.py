@@ -15,7 +15,7 @@ from pathlib import Path
 from autograder.core.errors import BadInput
 from autograder.core.text import clean
 from autograder.submission import notebook
-from autograder.submission.read import LITTER, MAX_ZIP, UNREADABLE, cap
+from autograder.submission.read import LITTER, MAX_ZIP, UNREADABLE, get_size_limit
 
 MAX_DEPTH = 8  # nested folders that are read; no layout has more
 UNLISTED = "unlisted.py"  # stands for the contents of an unreadable folder
@@ -79,7 +79,7 @@ def pack_entries(found: list[Entry]) -> bytes:
     buffer, total = io.BytesIO(), 0
     with zipfile.ZipFile(buffer, "w") as archive:
         for entry in found:
-            data = b"" if entry.link else notebook.strip_outputs(entry.name, entry.read(cap(entry.name)))
+            data = b"" if entry.link else notebook.strip_outputs(entry.name, entry.read(get_size_limit(entry.name)))
             total += len(data)
             if total > MAX_ZIP:
                 raise Unreadable(f"more than {MAX_ZIP >> 20} MB; ask for the code alone")

@@ -17,7 +17,7 @@ from autograder.course.intake import downloads
 from autograder.course.intake.archive import Entry, Unreadable, pack_entries
 from autograder.course.intake.downloads import CODE, Attempt
 from autograder.course.intake.identity import Person, one_line
-from autograder.submission.read import MAX_ZIP, BadSubmission, Submission, cap, read_submission
+from autograder.submission.read import MAX_ZIP, BadSubmission, Submission, get_size_limit, read_submission
 
 MAX_ENTRIES = 200_000  # of one submission
 MAX_FILES = 500  # Python files, notebooks and zip files among them
@@ -98,7 +98,7 @@ def archive_sources(found: Submission) -> bytes:
     """Zip the submitted files that count, reproducibly."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(found.handed_in):
+        for name in sorted(found.names):
             archive.writestr(zipfile.ZipInfo(name), found.files[name], zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
@@ -137,4 +137,4 @@ def read_attempt(attempt: Attempt, assignment: Assignment) -> Submission:
 def _read_entry(entry: Entry) -> bytes:
     if entry.link:
         raise Unreadable(f"{one_line(entry.name)}: a link, which is not followed; ask for the file itself")
-    return entry.read(MAX_ZIP if entry.suffix == ".zip" else cap(entry.name))
+    return entry.read(MAX_ZIP if entry.suffix == ".zip" else get_size_limit(entry.name))

@@ -56,7 +56,7 @@ def write_pages(book: Gradebook, run: Run, anonymous: bool) -> tuple[Path, ItemA
     rows.sort(key=lambda row: (sort_key(row.name), row.key))
     path = book.folder / "index.html"
     script = (html.TEMPLATES / "course.js").read_text("utf-8")
-    page = html.environment().get_template("course.html").render(
+    page = html.make_environment().get_template("course.html").render(
         run=run,
         rows=rows,
         analysis=analysis,

@@ -73,7 +73,7 @@ class Plan:
 def plan(root: str, without: Collection[str] = ()) -> Plan:
     """Return the layers available here. ``root`` contains the package; ``without`` omits landlock, seccomp or uid."""
     files = None if "landlock" in without else landlock.prepare(root)
-    filters = "seccomp" not in without and seccomp.available()
+    filters = "seccomp" not in without and seccomp.is_available()
     calls, without_files = (seccomp.build(opening=True), seccomp.build(opening=False)) if filters else (None, None)
     pool = None
     if "uid" not in without and sys.platform == "linux" and os.geteuid() == 0:
@@ -122,12 +122,12 @@ def confine(limits: Limits, plan: Plan, channel: int, scratch: str, uid: int | N
     ):
         apply(kind.lower(), partial(resource.setrlimit, getattr(resource, f"RLIMIT_{kind}"), (soft, hard)))
     os.chdir(scratch)
-    if uid is not None and apply("uid", partial(_move, scratch, uid)):
+    if uid is not None and apply("uid", partial(_switch_user, scratch, uid)):
         die_with_parent()  # reset by the change of user
     elif os.geteuid() == 0:
         apply("capabilities", syscalls.drop_capabilities)
     apply("no_new_privs", partial(syscalls.prctl, syscalls.PR_SET_NO_NEW_PRIVS, 1))
-    apply("undumpable", undumpable)
+    apply("undumpable", make_undumpable)
     files = plan.files
     closed = files is not None and apply(f"landlock-{files.abi}", partial(files.apply, scratch))
     calls = plan.calls if closed else plan.calls_without_files
@@ -148,11 +148,11 @@ def die_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, by)
 
 
-def undumpable() -> None:
+def make_undumpable() -> None:
     """Keep other processes of the same user from reading this one's memory. Raises OSError if refused."""
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
 
 
-def _move(scratch: str, uid: int) -> None:
+def _switch_user(scratch: str, uid: int) -> None:
     os.chown(scratch, uid, uid)
     users.switch_user(uid)

@@ -29,7 +29,7 @@ REMOVE_FILE, MAKE_REG = 1 << 5, 1 << 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 READ = READ_FILE | READ_DIR
 WRITE = READ | WRITE_FILE | REMOVE_FILE | MAKE_REG | TRUNCATE  # no folders: the scratch folder stays flat
-ON_FILES = WRITE_FILE | READ_FILE | TRUNCATE  # the rights that a rule on a non-folder can grant
+FILE_RIGHTS = WRITE_FILE | READ_FILE | TRUNCATE  # the rights that a rule on a non-folder can grant
 
 SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store"),  # shared libraries
@@ -71,20 +71,20 @@ def prepare(root: str) -> Policy | None:
     # A checkout has the reference and the tests beside the package; site-packages has libraries there.
     hidden = package if (package / "pyproject.toml").exists() else package / "autograder"
     rules: dict[str, int] = {}
-    for tree in libraries():
-        for path, rights in _without(tree, hidden):
+    for tree in find_libraries():
+        for path, rights in _list_rules_except(tree, hidden):
             rules[path] = rules.get(path, 0) | rights
     return Policy(abi, tuple(rules.items()))
 
 
-def libraries() -> list[Path]:
+def find_libraries() -> list[Path]:
     """Return the folders and files that imports and shared libraries need."""
     own = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     found = {*SYSTEM, *own, *sys.path, f"{sys.base_prefix}/lib", *os.environ.get("LD_LIBRARY_PATH", "").split(":")}
     return sorted({Path(entry).resolve() for entry in found if os.path.isabs(entry) and os.path.exists(entry)})
 
 
-def _without(tree: Path, hidden: Path) -> Iterator[tuple[str, int]]:
+def _list_rules_except(tree: Path, hidden: Path) -> Iterator[tuple[str, int]]:
     """Yield rules for reading ``tree`` except ``hidden``, whose names stay listable, since rules only add rights."""
     if tree == hidden:
         return
@@ -95,7 +95,7 @@ def _without(tree: Path, hidden: Path) -> Iterator[tuple[str, int]]:
     for child in tree.iterdir():
         target = child.resolve()
         if child == target:
-            yield from _without(child, hidden)
+            yield from _list_rules_except(child, hidden)
         elif hidden not in (target, *target.parents) and target not in hidden.parents:
             yield str(target), READ
 
@@ -107,7 +107,7 @@ def _allow(ruleset: int, path: str, rights: int) -> None:
         return
     try:
         if not stat.S_ISDIR(os.fstat(fd).st_mode):
-            rights &= ON_FILES
+            rights &= FILE_RIGHTS
         if rights:
             rule = ctypes.create_string_buffer(struct.pack("=Qi", rights, fd), 12)
             syscalls.syscall(ADD_RULE, ruleset, PATH_BENEATH, rule, 0)

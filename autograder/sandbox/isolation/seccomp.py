@@ -19,7 +19,7 @@ MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # as the kernel names 
 LAST = 456  # the newest call known here; x32 calls also have larger numbers
 
 # Each call with its number on x86_64 and on aarch64.
-DENIED = """
+DENIED_CALLS = """
 fork 57 -  vfork 58 -  clone 56 220  execve 59 221  execveat 322 281
 
 socket 41 198  connect 42 203  bind 49 200  listen 50 201  accept 43 202  accept4 288 242  sendto 44 206
@@ -54,21 +54,21 @@ getxattr 191 8  lgetxattr 192 9  fgetxattr 193 10  listxattr 194 11  llistxattr 
 utime 132 -  utimes 235 -  futimesat 261 -  utimensat 280 88  flock 73 32  truncate 76 45
 """
 # These succeed and do nothing: scratch files never need to reach the disk, and waiting for it would delay others.
-SYNCING = """
+SYNC_CALLS = """
 sync 162 81  syncfs 306 267  fsync 74 82  fdatasync 75 83  sync_file_range 277 84  msync 26 227
 """
 # Callers fall back to an older call whose arguments a filter can inspect.
-UNKNOWN = "clone3 435 435  openat2 437 437"
+NEWER_CALLS = "clone3 435 435  openat2 437 437"
 # Without Landlock no file is opened at all. The error is then "no such file", since code expects that: it imports or
 # reads optional files only if they exist.
-OPENING = "open 2 -  openat 257 56"
-CHANGING = """
+OPEN_CALLS = "open 2 -  openat 257 56"
+CHANGE_CALLS = """
 creat 85 -  rmdir 84 -  unlink 87 -  unlinkat 263 35  rename 82 -  renameat 264 38
 renameat2 316 276  link 86 -  linkat 265 37  symlink 88 -  symlinkat 266 36  mknod 133 -  mknodat 259 33
 """
 
-OWN = -1  # stands for the process's own pid
-ANY = 0xFFFFFFFF
+OWN_PID = -1  # stands for the process's own pid
+ALL_BITS = 0xFFFFFFFF
 O_ACCMODE, O_TRUNC, O_DSYNC = 3, 0x200, 0x1000
 FUTEX_PRIVATE = 128
 NEGATIVE = 0x80000000
@@ -81,22 +81,22 @@ class Condition:
     call: str
     argument: int
     values: tuple[int, ...]
-    mask: int = ANY
+    mask: int = ALL_BITS
     allowed: bool = True
 
 
 CONDITIONS = (
-    Condition("kill 62 129", 0, (OWN,)),
-    Condition("tgkill 234 131", 0, (OWN,)),
+    Condition("kill 62 129", 0, (OWN_PID,)),
+    Condition("tgkill 234 131", 0, (OWN_PID,)),
     Condition("prlimit64 302 261", 0, (0,)),
     Condition("sched_setaffinity 203 122", 0, (0,)),
     # Attributes of other processes: one worker could set them for another to read.
-    Condition("sched_getaffinity 204 123", 0, (0, OWN)),
-    Condition("sched_getparam 143 121", 0, (0, OWN)),
-    Condition("sched_getscheduler 145 120", 0, (0, OWN)),
-    Condition("sched_getattr 315 275", 0, (0, OWN)),
-    Condition("sched_rr_get_interval 148 127", 0, (0, OWN)),
-    Condition("getpriority 140 141", 1, (0, OWN)),
+    Condition("sched_getaffinity 204 123", 0, (0, OWN_PID)),
+    Condition("sched_getparam 143 121", 0, (0, OWN_PID)),
+    Condition("sched_getscheduler 145 120", 0, (0, OWN_PID)),
+    Condition("sched_getattr 315 275", 0, (0, OWN_PID)),
+    Condition("sched_rr_get_interval 148 127", 0, (0, OWN_PID)),
+    Condition("getpriority 140 141", 1, (0, OWN_PID)),
     # The clock of another process has a negative number.
     Condition("clock_gettime 228 113", 0, (0,), NEGATIVE),
     Condition("clock_getres 229 114", 0, (0,), NEGATIVE),
@@ -141,7 +141,7 @@ class Filter:
         syscalls.prctl(syscalls.PR_SET_SECCOMP, 2, program)
 
 
-def available() -> bool:
+def is_available() -> bool:
     """Return whether the kernel supports filters: it then rejects a null pointer with EFAULT."""
     try:
         syscalls.prctl(syscalls.PR_SET_SECCOMP, 2)
@@ -157,26 +157,26 @@ def build(opening: bool, machine: str = platform.machine()) -> Filter | None:
     column = list(MACHINES).index(machine)
     code = [(LOAD, 0, 0, ARCH), (EQUALS, 1, 0, MACHINES[machine]), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
     code += [(GREATER, 0, 1, LAST), (RETURN, 0, 0, DENY | errno.ENOSYS)]
-    denied = [(UNKNOWN, errno.ENOSYS), (DENIED, errno.EPERM), (SYNCING, 0)]
-    for calls, answer in denied if opening else [*denied, (OPENING, errno.ENOENT), (CHANGING, errno.EPERM)]:
-        for number in _numbers(calls, column):
+    denied = [(NEWER_CALLS, errno.ENOSYS), (DENIED_CALLS, errno.EPERM), (SYNC_CALLS, 0)]
+    for calls, answer in denied if opening else [*denied, (OPEN_CALLS, errno.ENOENT), (CHANGE_CALLS, errno.EPERM)]:
+        for number in _parse_numbers(calls, column):
             code += [(EQUALS, 0, 1, number), (RETURN, 0, 0, DENY | answer)]
     pids = []
     for condition in CONDITIONS:
-        for number in _numbers(condition.call, column):
+        for number in _parse_numbers(condition.call, column):
             met = ALLOW if condition.allowed else DENY | errno.EPERM
             code += [(EQUALS, 0, 2 * len(condition.values) + 3, number)]
             code += [(LOAD, 0, 0, ARGUMENTS + 8 * condition.argument), (AND, 0, 0, condition.mask)]
             for value in condition.values:
-                if value == OWN:
+                if value == OWN_PID:
                     pids.append(8 * len(code) + 4)
-                code += [(EQUALS, 0, 1, value & ANY), (RETURN, 0, 0, met)]
+                code += [(EQUALS, 0, 1, value & ALL_BITS), (RETURN, 0, 0, met)]
             # A call may have a second condition, which reloads its number.
             code += [(RETURN, 0, 0, DENY | errno.EPERM) if condition.allowed else (LOAD, 0, 0, NUMBER)]
     code += [(RETURN, 0, 0, ALLOW)]
     return Filter(b"".join(struct.pack("=HBBI", *step) for step in code), tuple(pids))
 
 
-def _numbers(calls: str, column: int) -> list[int]:
+def _parse_numbers(calls: str, column: int) -> list[int]:
     """Return the numbers of ``calls`` on one machine."""
     return [int(number) for number in calls.split()[1 + column :: 3] if number != "-"]

@@ -54,7 +54,7 @@ def find_escapes(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...
     with ExitStack() as stack:
         stack.callback(student.close)
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        for leak, name, argument in _attempts(zygote, folders, listener.getsockname()[1], stack):
+        for leak, name, argument in _list_attempts(zygote, folders, listener.getsockname()[1], stack):
             if leak not in found and _succeeds(student, name, argument):
                 found.append(leak)
         layers = student.layers
@@ -66,7 +66,7 @@ def find_escapes(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...
     return tuple(found)
 
 
-def _attempts(
+def _list_attempts(
     zygote: Zygote, folders: Iterable[Path], port: int, stack: ExitStack
 ) -> Iterable[tuple[str, str, tuple[Any, ...]]]:
     """Yield (escape, function of the intruder, its arguments); executing comes last, since it ends the process."""

@@ -24,7 +24,9 @@ PAUSES = (0.1, 0.3, 1.0)  # s, before a fork is tried again
 
 def prctl(option: int, value: int, pointer: Any = None) -> None:
     """Set an attribute of this process. Raises OSError if the kernel refuses."""
-    _checked(_libc().prctl(option, ctypes.c_ulong(value), pointer or ctypes.c_ulong(0), *[ctypes.c_ulong(0)] * 2))
+    _raise_if_failed(
+        _load_libc().prctl(option, ctypes.c_ulong(value), pointer or ctypes.c_ulong(0), *[ctypes.c_ulong(0)] * 2)
+    )
 
 
 def drop_capabilities() -> None:
@@ -38,7 +40,9 @@ def drop_capabilities() -> None:
 
 def syscall(number: int, *arguments: Any) -> int:
     """Make a system call by number. Raises OSError if the kernel refuses."""
-    return _checked(_libc().syscall(number, *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)))
+    return _raise_if_failed(
+        _load_libc().syscall(number, *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments))
+    )
 
 
 def fork() -> int:
@@ -51,7 +55,7 @@ def fork() -> int:
     return os.fork()
 
 
-def _checked(result: int) -> int:
+def _raise_if_failed(result: int) -> int:
     if result == -1:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
@@ -59,7 +63,7 @@ def _checked(result: int) -> int:
 
 
 @functools.cache
-def _libc() -> Any:
+def _load_libc() -> Any:
     if sys.platform != "linux":
         raise OSError(errno.ENOSYS, "not Linux")
     libc = ctypes.CDLL(None, use_errno=True)

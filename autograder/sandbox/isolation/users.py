@@ -40,9 +40,9 @@ class Pool:
         """Return an unused uid, or None if all are in use."""
         if self._free:
             return self._free.pop()
-        others = {process.uid for process in processes()}
+        others = {process.uid for process in list_processes()}
         for uid in range(FIRST, FIRST + COUNT):
-            if uid in self._taken or uid in others or _known(uid):
+            if uid in self._taken or uid in others or _has_account(uid):
                 continue
             name = socket.socket(socket.AF_UNIX)
             try:
@@ -72,8 +72,8 @@ def kill_all(uid: int) -> None:
 
     Do nothing if any of them was not started by this process: another program then uses that uid.
     """
-    found = {process.pid: process for process in processes()}
-    if any(process.uid == uid and _foreign(process, found) for process in found.values()):
+    found = {process.pid: process for process in list_processes()}
+    if any(process.uid == uid and _is_foreign(process, found) for process in found.values()):
         return
     try:
         pid = syscalls.fork()
@@ -90,10 +90,10 @@ def kill_all(uid: int) -> None:
 
 def has_processes(uid: int) -> bool:
     """Return whether any process uses ``uid``."""
-    return any(process.uid == uid for process in processes())
+    return any(process.uid == uid for process in list_processes())
 
 
-def _foreign(process: Process, found: Mapping[int, Process]) -> bool:
+def _is_foreign(process: Process, found: Mapping[int, Process]) -> bool:
     """Return whether a process was not started by this one, judging by its nearest ancestor with another uid."""
     uid = process.uid
     for _ in found:
@@ -107,7 +107,7 @@ def _foreign(process: Process, found: Mapping[int, Process]) -> bool:
     return True
 
 
-def processes() -> Iterator[Process]:
+def list_processes() -> Iterator[Process]:
     """Yield all processes. Undumpable ones have /proc folders owned by root, but their status still gives the uid."""
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         with contextlib.suppress(OSError, ValueError), open(f"/proc/{int(name)}/status") as file:
@@ -144,7 +144,7 @@ def can_read(uid: int, folders: Sequence[str]) -> bool:
     return done
 
 
-def _known(uid: int) -> bool:
+def _has_account(uid: int) -> bool:
     with contextlib.suppress(KeyError):
         return bool(pwd.getpwuid(uid))
     return False

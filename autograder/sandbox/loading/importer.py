@@ -42,28 +42,28 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.files, self.main = files, main
         self.wanted = tuple(wanted)
         self.failed_statements: dict[str, list[FailedStatement]] = {}
-        self.places: set[str] = set()  # file names of the student's own code in tracebacks
-        self._kept: dict[str, list[Step]] = {}
+        self.sources: set[str] = set()  # file names of the student's own code in tracebacks
+        self._cache: dict[str, list[Step]] = {}
         self.skipped: list[tuple[str, int, str]] = []  # lines of a notebook that were not executed
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         # A file named like a standard module is ignored: libraries loaded later must find the real one.
-        own = self._file(fullname) in self.files and fullname not in sys.stdlib_module_names
+        own = self._get_file(fullname) in self.files and fullname not in sys.stdlib_module_names
         if path is None and own:
-            return importlib.util.spec_from_loader(fullname, self, origin=self._file(fullname))
+            return importlib.util.spec_from_loader(fullname, self, origin=self._get_file(fullname))
         return None
 
     def exec_module(self, module: types.ModuleType) -> None:
-        name = module.__file__ = self._file(module.__name__)
+        name = module.__file__ = self._get_file(module.__name__)
         troubles = self.failed_statements.setdefault(module.__name__, [])
         flags = 0
-        for names, place, node in self._steps(name):
+        for names, place, node in self._get_steps(name):
             try:
                 if isinstance(node, SyntaxError):
                     raise node
-                flags |= parse.flags(node)
+                flags |= parse.get_compiler_flags(node)
                 exec(compile(ast.Module([node], []), place, "exec", flags, dont_inherit=True), module.__dict__)
             except BaseException as error:  # also SystemExit: the statements after it still run
                 troubles.append(FailedStatement(names, error))
@@ -72,58 +72,60 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name == NOTEBOOK:  # an error in a cell does not count if a later cell fixed it
             troubles[:] = [t for t in troubles if not t.names or not all(n in module.__dict__ for n in t.names)]
 
-    def definitions(self, module: str) -> dict[str, tuple[str, int, list[str]]]:
+    def find_definitions(self, module: str) -> dict[str, tuple[str, int, list[str]]]:
         """Return for each top-level class and function its file or cell, the line to look at, and its stubs."""
         found = {}
-        for _, place, node in self._steps(self._file(module)):
+        for _, place, node in self._get_steps(self._get_file(module)):
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
-                stubs = _stubs(node)
+                stubs = _find_stubs(node)
                 found[node.name] = (place, min(stubs.values(), default=node.lineno), list(stubs))
         return found
 
-    def _file(self, module: str) -> str:
+    def _get_file(self, module: str) -> str:
         """Return the file of a module."""
         file = f"{module}.py"
         return NOTEBOOK if module == self.main and file not in self.files else file
 
-    def _steps(self, file: str) -> list[Step]:
+    def _get_steps(self, file: str) -> list[Step]:
         """Return the statements of a file to execute; cached for executing and describing it."""
-        if file not in self._kept:
-            self._kept[file] = list(self._of_notebook() if file == NOTEBOOK else self._of_file(file))
-        return self._kept[file]
+        if file not in self._cache:
+            self._cache[file] = list(self._parse_notebook() if file == NOTEBOOK else self._parse_file(file))
+        return self._cache[file]
 
-    def _of_file(self, name: str) -> Iterator[Step]:
+    def _parse_file(self, name: str) -> Iterator[Step]:
         source = self.files[name]
-        self._placed(name, parse.decode(source))
+        self._register_source(name, parse.decode(source))
         for names, body in parse.parse_statements(source):
             if isinstance(body, SyntaxError):
                 body.filename = name
                 yield names, name, body
             else:
                 for node in body:
-                    yield _bound(node), name, node
+                    yield _find_bound_names(node), name, node
 
-    def _of_notebook(self) -> Iterator[Step]:
+    def _parse_notebook(self) -> Iterator[Step]:
         texts = [str(cell["source"]) for cell in json.loads(self.files[NOTEBOOK])["cells"]]
         for number, text in enumerate(texts, 1):
-            self._placed(notebook_slice.cell_name(number), text)
+            self._register_source(notebook_slice.format_cell_name(number), text)
         found, commands = notebook_slice.parse_statements(texts)
         kept = set(notebook_slice.select_needed(found, self.wanted))
         for cell, line in sorted({*commands, *notebook_slice.find_skipped(found, kept)}):
-            self.skipped.append((notebook_slice.cell_name(cell), line, texts[cell - 1].split("\n")[line - 1].strip()))
+            self.skipped.append(
+                (notebook_slice.format_cell_name(cell), line, texts[cell - 1].split("\n")[line - 1].strip())
+            )
         for statement in found:
-            place = notebook_slice.cell_name(statement.cell)
+            place = notebook_slice.format_cell_name(statement.cell)
             if isinstance(statement.node, SyntaxError):
                 yield tuple(statement.binds), place, statement.node
             elif statement in kept:
-                yield _bound(statement.node), place, statement.node
+                yield _find_bound_names(statement.node), place, statement.node
 
-    def _placed(self, place: str, text: str) -> None:
-        self.places.add(place)
-        linecache.cache[place] = (len(text), None, parse.lines(text), place)
+    def _register_source(self, place: str, text: str) -> None:
+        self.sources.add(place)
+        linecache.cache[place] = (len(text), None, parse.split_lines(text), place)
 
 
-def _stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
+def _find_stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
     """Return the functions of a definition that still contain ``raise NotImplementedError``, with its line."""
     body = node.body if isinstance(node, ast.ClassDef) else [node]
     functions = [statement for statement in body if isinstance(statement, ast.FunctionDef)]
@@ -135,7 +137,7 @@ def _stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
     }
 
 
-def _bound(node: ast.stmt) -> tuple[str, ...]:
+def _find_bound_names(node: ast.stmt) -> tuple[str, ...]:
     if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
         return (node.name,)
     if isinstance(node, (ast.Import, ast.ImportFrom)):

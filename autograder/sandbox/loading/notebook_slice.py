@@ -22,11 +22,11 @@ from autograder.sandbox.loading import parse
 
 MAX_COMMANDS = 50  # lines of one cell recognised as commands one by one
 # Cell magics around ordinary code; %%writefile model.py is a way to write a class, too.
-AROUND_CODE = re.compile(r"%%(time|timeit|capture|prun|python3?|py|writefile\s+(-a\s+)?\S+\.py)\b")
+CODE_MAGIC = re.compile(r"%%(time|timeit|capture|prun|python3?|py|writefile\s+(-a\s+)?\S+\.py)\b")
 COMMAND = re.compile(r"\s*(?P<sure>[%!]|\w[\w, ]*=\s*[%!])|\s*\?|.*\?\s*$")
-OWN = re.compile(r"(from|import)\s+autograder\b|check(\.\w+)?\(")  # the calls that ask for points
-LOOKS_UP = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
-BY_NAME = frozenset(("globals", "eval", "exec", "vars"))  # code that uses these may mean any definition
+CHECK_CALL = re.compile(r"(from|import)\s+autograder\b|check(\.\w+)?\(")  # the calls that ask for points
+LOOKUP_OPCODES = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
+DYNAMIC_LOOKUPS = frozenset(("globals", "eval", "exec", "vars"))  # code that uses these may mean any definition
 DEFINITION = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORT = (ast.Import, ast.ImportFrom)
 LOOP = (ast.For, ast.AsyncFor, ast.While)
@@ -50,7 +50,7 @@ class _Names:
     others: set[str]
 
 
-def cell_name(cell: int) -> str:
+def format_cell_name(cell: int) -> str:
     """Return a cell's name in tracebacks and messages."""
     return f"cell {cell}"
 
@@ -59,22 +59,22 @@ def parse_statements(cells: Iterable[str]) -> tuple[list[Statement], list[tuple[
     """Return all statements in order, and (cell, line) of each notebook command."""
     found, commands = list[Statement](), list[tuple[int, int]]()
     for cell, text in enumerate(cells, 1):
-        code, own = without_commands(text)
+        code, own = remove_commands(text)
         commands += [(cell, line) for line in own]
         for names, body in parse.parse_statements(code):
             if isinstance(body, SyntaxError):
-                body.filename = cell_name(cell)
+                body.filename = format_cell_name(cell)
                 found.append(Statement(cell, body.lineno or 1, frozenset(names), body))
             else:
-                found += [Statement(cell, node.lineno, _binds(node), node) for node in body]
+                found += [Statement(cell, node.lineno, _find_bindings(node), node) for node in body]
     return found, commands
 
 
-def without_commands(text: str) -> tuple[str, list[int]]:
+def remove_commands(text: str) -> tuple[str, list[int]]:
     """Return the Python code of a cell with unchanged line numbers, and the lines of its notebook commands."""
     lines, commands = text.split("\n"), list[int]()
     if text.startswith("%%"):
-        if not AROUND_CODE.match(text):
+        if not CODE_MAGIC.match(text):
             return "", [1]
         lines[0], commands = "", [1]
     # A % in an expression or string parses; one that starts a command is a syntax error at that line.
@@ -85,14 +85,14 @@ def without_commands(text: str) -> tuple[str, list[int]]:
         number = body.lineno or 0
         if not 0 < number <= len(lines) or not COMMAND.match(lines[number - 1]):
             break
-        commands.append(_taken_out(lines, number))
+        commands.append(_replace_command(lines, number))
     for number, line in enumerate(lines, 1):  # something else is wrong as well
         if (match := COMMAND.match(line)) and match["sure"]:
-            commands.append(_taken_out(lines, number))
+            commands.append(_replace_command(lines, number))
     return "\n".join(lines), commands
 
 
-def _taken_out(lines: list[str], number: int) -> int:
+def _replace_command(lines: list[str], number: int) -> int:
     """Replace the command on that line, with its continuation lines, by ``pass``."""
     line = lines[number - 1]
     lines[number - 1] = f"{line[: len(line) - len(line.lstrip())]}pass"
@@ -106,54 +106,54 @@ def _taken_out(lines: list[str], number: int) -> int:
 # --- names ------------------------------------------------------------------------------------------------------------
 
 
-def _binds(node: ast.AST) -> frozenset[str]:
+def _find_bindings(node: ast.AST) -> frozenset[str]:
     """Return the names that a statement binds at the top level, or whose object it changes."""
     if isinstance(node, ast.Expr):  # setattr(Model, "generate", generate)
         call = node.value
         known = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "setattr"
-        return frozenset(_root(a) for a in call.args[:1]) if known and isinstance(call, ast.Call) else frozenset()
-    return frozenset(_bound(node))
+        return frozenset(_find_root(a) for a in call.args[:1]) if known and isinstance(call, ast.Call) else frozenset()
+    return frozenset(_walk_bindings(node))
 
 
-def _bound(node: ast.AST) -> Iterator[str]:
+def _walk_bindings(node: ast.AST) -> Iterator[str]:
     if isinstance(node, DEFINITION):
         yield node.name
     elif isinstance(node, IMPORT):
         yield from ((alias.asname or alias.name).split(".")[0] for alias in node.names)
     elif isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
         if isinstance(node.ctx, ast.Store):  # also Model.generate = generate
-            yield _root(node)
+            yield _find_root(node)
     elif not isinstance(node, ast.Lambda):
         for child in ast.iter_child_nodes(node):
-            yield from _bound(child)
+            yield from _walk_bindings(child)
 
 
-def _root(node: ast.AST) -> str:
+def _find_root(node: ast.AST) -> str:
     while isinstance(node, (ast.Attribute, ast.Subscript)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _uses(node: ast.stmt | SyntaxError, names: _Names) -> set[str]:
+def _find_uses(node: ast.stmt | SyntaxError, names: _Names) -> set[str]:
     """Return which of ``names`` a statement uses, at once or later."""
     if isinstance(node, SyntaxError):
         return set()
     try:
-        return _looked_up(compile(ast.Module([node], []), "", "exec", dont_inherit=True), names)
+        return _find_lookups(compile(ast.Module([node], []), "", "exec", dont_inherit=True), names)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()  # it cannot run either
 
 
-def _looked_up(code: types.CodeType, names: _Names) -> set[str]:
+def _find_lookups(code: types.CodeType, names: _Names) -> set[str]:
     """Return which of ``names`` the code and its functions look up as globals."""
     found = names.harmless.intersection(code.co_names)
     # co_names also has attributes, which do not count, and outside functions the names bound there.
     if not code.co_flags & inspect.CO_OPTIMIZED or not names.others.isdisjoint(code.co_names):
-        found = {step.argval for step in dis.get_instructions(code) if step.opname in LOOKS_UP}
+        found = {step.argval for step in dis.get_instructions(code) if step.opname in LOOKUP_OPCODES}
         found &= names.harmless | names.others
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            found |= _looked_up(constant, names)
+            found |= _find_lookups(constant, names)
     return found
 
 
@@ -171,7 +171,7 @@ def select_needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Sta
         for name in statement.binds:
             binding[name].append(number)
     calm = {n for n, made in binding.items() if all(isinstance(found[m].node, (*DEFINITION, *IMPORT)) for m in made)}
-    names = _Names(calm, (set(binding) | BY_NAME) - calm)
+    names = _Names(calm, (set(binding) | DYNAMIC_LOOKUPS) - calm)
     definitions = [(n, len(found)) for s in found if isinstance(s.node, DEFINITION) for n in s.binds]
     # A star import may bind any name.
     chosen, seen, open_ends = set(binding["*"]), set[tuple[str, int]](), [(name, len(found)) for name in wanted]
@@ -180,17 +180,17 @@ def select_needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Sta
         if end in seen:
             continue
         seen.add(end)
-        for number in _making(found, [n for n in binding.get(name, ()) if n < before]):
+        for number in _find_makers(found, [n for n in binding.get(name, ()) if n < before]):
             if number in chosen:
                 continue
             chosen.add(number)
-            uses = _uses(found[number].node, names)
+            uses = _find_uses(found[number].node, names)
             open_ends += [(use, end) for use in uses for end in (number, len(found))]
-            open_ends += definitions if uses & BY_NAME else []
+            open_ends += definitions if uses & DYNAMIC_LOOKUPS else []
     return [found[number] for number in sorted(chosen)]
 
 
-def _making(found: Sequence[Statement], binding: list[int]) -> Iterator[int]:
+def _find_makers(found: Sequence[Statement], binding: list[int]) -> Iterator[int]:
     """Yield the statements that make the last value of a name: the last that binds it, and later changes to it.
 
     Loops are excluded, since a training loop would run to its end.
@@ -201,16 +201,16 @@ def _making(found: Sequence[Statement], binding: list[int]) -> Iterator[int]:
             continue
         yield number
         if not isinstance(node, (ast.AugAssign, ast.Expr, ast.If, ast.Try, ast.With)) and not (
-            isinstance(node, (ast.Assign, ast.AnnAssign)) and not any(map(_names_itself, _targets(node)))
+            isinstance(node, (ast.Assign, ast.AnnAssign)) and not any(map(_is_name_target, _get_targets(node)))
         ):
             return
 
 
-def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
+def _get_targets(node: ast.Assign | ast.AnnAssign) -> list[ast.expr]:
     return node.targets if isinstance(node, ast.Assign) else [node.target]
 
 
-def _names_itself(target: ast.expr) -> bool:
+def _is_name_target(target: ast.expr) -> bool:
     """Return whether an assignment binds a name, rather than changing part of an object."""
     return not isinstance(target, (ast.Attribute, ast.Subscript))
 
@@ -218,10 +218,10 @@ def _names_itself(target: ast.expr) -> bool:
 def find_skipped(found: Sequence[Statement], kept: Iterable[Statement]) -> list[tuple[int, int]]:
     """Return (cell, line) of each statement that has an effect but is not executed."""
     ran = set(kept)
-    return [(s.cell, s.line) for s in found if s not in ran and _does_something(s.node)]
+    return [(s.cell, s.line) for s in found if s not in ran and _has_effect(s.node)]
 
 
-def _does_something(node: ast.stmt | SyntaxError) -> bool:
+def _has_effect(node: ast.stmt | SyntaxError) -> bool:
     if isinstance(node, ast.Expr):
-        return not isinstance(node.value, ast.Constant) and not OWN.match(ast.unparse(node))
+        return not isinstance(node.value, ast.Constant) and not CHECK_CALL.match(ast.unparse(node))
     return not isinstance(node, (*DEFINITION, *IMPORT, ast.Pass, SyntaxError))

@@ -9,8 +9,8 @@ import importlib.util
 import re
 from collections.abc import Iterator
 
-DEFINES = re.compile(r"^(?:class|def|async def)\s+(\w+)", re.MULTILINE)
-MERGED = 40  # pieces tried together if a file does not parse, for strings and brackets over many lines
+DEFINITION = re.compile(r"^(?:class|def|async def)\s+(\w+)", re.MULTILINE)
+MAX_MERGED = 40  # pieces tried together if a file does not parse, for strings and brackets over many lines
 
 
 def parse_statements(source: bytes | str) -> Iterator[tuple[tuple[str, ...], list[ast.stmt] | SyntaxError]]:
@@ -22,8 +22,8 @@ def parse_statements(source: bytes | str) -> Iterator[tuple[tuple[str, ...], lis
     if not isinstance(body, SyntaxError):
         yield (), body
         return
-    for piece, body in _pieces(decode(source)):
-        yield tuple(DEFINES.findall(piece)), body
+    for piece, body in _split_pieces(decode(source)):
+        yield tuple(DEFINITION.findall(piece)), body
 
 
 def decode(source: bytes | str) -> str:
@@ -36,12 +36,12 @@ def decode(source: bytes | str) -> str:
         return source.decode("utf-8", "replace")
 
 
-def lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     """Split into lines as Python counts them: str.splitlines would also split at form feeds."""
     return [f"{line}\n" for line in text.split("\n")]
 
 
-def flags(node: ast.stmt) -> int:
+def get_compiler_flags(node: ast.stmt) -> int:
     """Return the compiler flags that a statement sets for the code after it."""
     if not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
         return 0
@@ -62,18 +62,18 @@ def parse_body(source: bytes | str) -> list[ast.stmt] | SyntaxError:
         return SyntaxError(str(error) or type(error).__name__)
 
 
-def _pieces(text: str) -> Iterator[tuple[str, list[ast.stmt] | SyntaxError]]:
+def _split_pieces(text: str) -> Iterator[tuple[str, list[ast.stmt] | SyntaxError]]:
     """Split a text that does not parse into pieces that begin at the left margin, keeping line numbers.
 
     Pieces that only parse together (decorators, strings, brackets) are joined; a piece that never parses stays alone.
     """
-    rows = lines(text)
+    rows = split_lines(text)
     starts = [i for i, row in enumerate(rows) if row[:1].strip() and row[0] not in "#)]}"]
     ends = [*starts[1:], len(rows)]
     at = 0
     while at < len(starts):
         last, body = at, parse_body("\n" * starts[at] + "".join(rows[starts[at] : ends[at]]))
-        for end in range(at + 1, min(at + MERGED, len(starts))):
+        for end in range(at + 1, min(at + MAX_MERGED, len(starts))):
             if not isinstance(body, SyntaxError):
                 break
             together = parse_body("\n" * starts[at] + "".join(rows[starts[at] : ends[end]]))

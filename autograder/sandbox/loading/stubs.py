@@ -37,7 +37,7 @@ class Stubs:
     def install(self, namespace: dict[str, Any], name: str, matrix: Tensor, replace: bool) -> None:
         """Make ``forward`` of the class ``name`` multiply by ``matrix``, or replace the whole class."""
         cls = namespace.get(name, ABSENT)
-        forward = self.forward(name, matrix)
+        forward = self.make_forward(name, matrix)
         if replace or not isinstance(cls, type):
             self.originals.append((namespace, name, cls))
             cls = type(name, (PermissiveModule,), {"forward": forward})
@@ -47,7 +47,7 @@ class Stubs:
             setattr(cls, "forward", forward)  # noqa: B010 (the class is not known to have one)
         self.classes[name] = cls
 
-    def forward(self, name: str, matrix: Tensor) -> Callable[..., Tensor]:
+    def make_forward(self, name: str, matrix: Tensor) -> Callable[..., Tensor]:
         """Return a forward that multiplies its first argument by ``matrix`` and counts its calls."""
         self.matrices[name], self.calls[name] = matrix, 0
 
@@ -62,25 +62,25 @@ class Stubs:
 
         These stand for the class ``name``, which a student may have called otherwise. Empty if there are not so many.
         """
-        taken = tuple(f"{path}." for path, child in built.named_modules() if self._stands_in(child))
+        taken = tuple(f"{path}." for path, child in built.named_modules() if self._is_stub(child))
         found = [
             path
             for path, child in built.named_modules()
-            if path and _weights(child) == size and not f"{path}.".startswith(taken)
+            if path and _count_weights(child) == size and not f"{path}.".startswith(taken)
         ]
         outermost = [path for path in found if not any(path.startswith(f"{other}.") for other in found)]
         if len(outermost) != count:
             return []
-        forward = self.forward(name, matrix)
+        forward = self.make_forward(name, matrix)
         for path in outermost:
             child = built.get_submodule(path)
             child.forward = forward.__get__(child)
         return outermost
 
-    def _stands_in(self, module: nn.Module) -> bool:
+    def _is_stub(self, module: nn.Module) -> bool:
         return isinstance(module, tuple(self.classes.values())) or "forward" in vars(module)
 
-    def owner(self, built: nn.Module, parameter: str) -> str:
+    def find_owner(self, built: nn.Module, parameter: str) -> str:
         """Return the stub that owns a parameter of ``built``, or ""."""
         parts = parameter.split(".") if self.classes else ()
         for end in range(1, len(parts)):
@@ -91,7 +91,7 @@ class Stubs:
         return ""
 
 
-def _weights(module: nn.Module) -> int:
+def _count_weights(module: nn.Module) -> int:
     return sum(p.numel() for p in module.parameters() if p.dim() == 2 or sum(n > 1 for n in p.shape) > 1)
 
 
@@ -134,11 +134,11 @@ class Anything:
     def __len__(self) -> int:
         return 0
 
-    def _same(self, *_: Any) -> Anything:
+    def _return_self(self, *_: Any) -> Anything:
         return self
 
-    __mul__ = __rmul__ = __imul__ = __truediv__ = __rtruediv__ = __itruediv__ = _same
-    __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __matmul__ = __pow__ = _same
+    __mul__ = __rmul__ = __imul__ = __truediv__ = __rtruediv__ = __itruediv__ = _return_self
+    __add__ = __radd__ = __iadd__ = __sub__ = __rsub__ = __isub__ = __matmul__ = __pow__ = _return_self
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Anything:

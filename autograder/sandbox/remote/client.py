@@ -27,10 +27,10 @@ from autograder.sandbox.isolation.confine import Limits
 from autograder.sandbox.remote import wire
 from autograder.sandbox.remote.launch import launch
 
-GRACE = 5.0  # s to wait for a killed process
-ANSWER = 60.0  # s for the zygote to fork or reap, which normally takes milliseconds
-START = 120.0  # s for importing torch on a slow disk
-NOTICEABLE = 0.25  # s of idle time; less is ignored
+KILL_TIMEOUT = 5.0  # s to wait for a killed process
+REPLY_TIMEOUT = 60.0  # s for the zygote to fork or reap, which normally takes milliseconds
+START_TIMEOUT = 120.0  # s for importing torch on a slow disk
+MIN_IDLE = 0.25  # s of idle time; less is ignored
 
 
 Operation = tuple[str, dict[str, Any]]  # its name and its arguments
@@ -100,7 +100,7 @@ class Zygote:
     def ready(self) -> dict[str, Any]:
         """Wait until torch is loaded; return versions and platform. Raises SandboxError with the reason if it fails."""
         if not self.facts:
-            self.facts = self._receive(START)
+            self.facts = self._receive(START_TIMEOUT)
             if self.facts["threads"] != 1:
                 raise SandboxError(f"the zygote has {self.facts['threads']} threads, so it cannot be forked safely")
         return self.facts
@@ -120,9 +120,9 @@ class Zygote:
             frame = wire.encode(request)
             socket.send_fds(self._socket, [b"+"], [theirs.fileno(), into])
             self._socket.sendall(frame)
-            answer = self._receive(ANSWER)
+            answer = self._receive(REPLY_TIMEOUT)
         except OSError as error:
-            raise SandboxError(f"the zygote is gone: {error}{self._last_words()}") from None
+            raise SandboxError(f"the zygote is gone: {error}{self._read_log()}") from None
         finally:
             theirs.close()
             os.close(into)
@@ -136,7 +136,7 @@ class Zygote:
     def oracle(self, module: str, root: str) -> Process:
         """Return the process that serves the oracle ``module``, shared by all submissions; restart it after a crash."""
         kept = self._oracles.get(module)
-        if kept is None or not kept.alive:
+        if kept is None or not kept.is_alive:
             kept = self._oracles[module] = self.fork("oracle", module, root)
         return kept
 
@@ -149,8 +149,8 @@ class Zygote:
         try:
             self._socket.sendall(b"+" + wire.encode({"do": "reap", "pid": pid, "forked": forked}))
         except OSError as error:
-            raise SandboxError(f"the zygote is gone: {error}{self._last_words()}") from None
-        return self._receive(ANSWER)
+            raise SandboxError(f"the zygote is gone: {error}{self._read_log()}") from None
+        return self._receive(REPLY_TIMEOUT)
 
     def close(self) -> None:
         """End the zygote and all its forks."""
@@ -160,21 +160,21 @@ class Zygote:
         self._socket.close()
         if self.facts:  # it may have forked: let it kill its children
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(GRACE)
+                self._process.wait(KILL_TIMEOUT)
         self._launched.end()
 
     def _receive(self, timeout: float) -> dict[str, Any]:
         self._socket.settimeout(timeout)
         try:
-            header, body = wire.lengths(self._exactly(wire.PREFIX.size))
-            answer = wire.decode(self._exactly(header), self._exactly(body))
+            header, body = wire.parse_prefix(self._read_exactly(wire.PREFIX.size))
+            answer = wire.decode(self._read_exactly(header), self._read_exactly(body))
         except (OSError, EOFError, wire.WireError) as error:
             raise SandboxError(
-                f"the process that loads torch did not answer{self._last_words() or f': {error}'}"
+                f"the process that loads torch did not answer{self._read_log() or f': {error}'}"
             ) from None
         return dict(answer)
 
-    def _exactly(self, size: int) -> bytes:
+    def _read_exactly(self, size: int) -> bytes:
         parts = bytearray()
         while len(parts) < size:
             part = self._socket.recv(size - len(parts))
@@ -183,7 +183,7 @@ class Zygote:
             parts += part
         return bytes(parts)
 
-    def _last_words(self) -> str:
+    def _read_log(self) -> str:
         with contextlib.suppress(OSError):  # a student's process may have removed it
             lines = (self.folder / "zygote.log").read_text("utf-8", "replace").strip().splitlines()
             return f": {clean(lines[-1])}" if lines else ""
@@ -199,9 +199,9 @@ class Process:
         self.layers: tuple[str, ...] = ()
         self._zygote, self._channel, self._out, self._folder = zygote, channel, output, folder
         self._cap = zygote.limits.output
-        self._alive, self._cpu_at_end, self._idle_at_end, self._exit = True, 0.0, 0.0, 0
+        self._is_alive, self._cpu_at_end, self._idle_at_end, self._exit = True, 0.0, 0.0, 0
         self._unexplained = 0.0  # s of calls in which neither process computed
-        self._held_up_before = _seconds_held_up(pid)
+        self._delays_before = _measure_delays(pid)
         channel.setblocking(False)
         os.set_blocking(output, False)
         self._selector = selectors.DefaultSelector()
@@ -209,19 +209,19 @@ class Process:
         self._selector.register(channel, selectors.EVENT_READ, "channel")
         self._watched = selectors.EVENT_READ
         try:
-            self.layers = tuple(self._exchange(b"", GRACE * 2, ANSWER)["layers"])
+            self.layers = tuple(self._exchange(b"", KILL_TIMEOUT * 2, REPLY_TIMEOUT)["layers"])
         except ProcessDied as error:
             raise SandboxError(f"a {folder.name.split('-')[0]} process did not start: {error}") from None
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return whether it can still be called."""
-        return self._alive
+        return self._is_alive
 
     @property
     def cpu(self) -> float:
         """Return the CPU seconds used so far, from the kernel's clock of that process."""
-        if not self._alive:
+        if not self._is_alive:
             return self._cpu_at_end
         try:
             # Linux: the CPU clock of a process is its complemented pid, shifted, and 2 for "scheduled time".
@@ -232,16 +232,16 @@ class Process:
     @property
     def idle(self) -> float:
         """Return the seconds of calls in which it neither computed nor waited for a CPU; 0 if unknown."""
-        if not self._alive:
+        if not self._is_alive:
             return self._idle_at_end
-        return 0.0 if self._unexplained < NOTICEABLE else self._truly_idle(self._unexplained)
+        return 0.0 if self._unexplained < MIN_IDLE else self._subtract_delays(self._unexplained)
 
     def call(self, operations: Sequence[Operation], cpu: float, wall: float, idle: float = math.inf) -> Any:
         """Run ``operations`` in order and return the value of the last.
 
         Raises TimedOut or Died, after which the process is gone, or RaisedRemotely, which skips the rest.
         """
-        if not self._alive:
+        if not self._is_alive:
             raise ProcessDied("its process has already ended")
         nonce = secrets.token_hex(8)
         answer = self._exchange(wire.encode((nonce, operations)), cpu, wall, idle)
@@ -254,11 +254,11 @@ class Process:
 
     def close(self) -> None:
         """Kill the process and collect its output; does nothing if it has ended."""
-        if not self._alive:
+        if not self._is_alive:
             return
         self._idle_at_end = self.idle
         ended = self._zygote.reap(self.pid, forked=bool(self.layers) and "seccomp" not in self.layers)
-        self._alive, self._cpu_at_end, self._exit = False, float(ended["cpu"]), int(ended["exit"])
+        self._is_alive, self._cpu_at_end, self._exit = False, float(ended["cpu"]), int(ended["exit"])
         self._drain()
         self._selector.close()
         self._channel.close()
@@ -279,12 +279,12 @@ class Process:
             self._unexplained = unexplained_before + unexplained
             return spent, passed, unexplained
 
-        pending, incoming = self._send(memoryview(frame)), wire.Incoming()
+        pending, incoming = self._send(memoryview(frame)), wire.FrameReader()
         while True:
             spent, passed, unexplained = clocks()
             for clock, limit, reached in (
                 ("computing", cpu, spent >= cpu),
-                ("waiting", idle, unexplained >= idle and self._truly_idle(unexplained) >= idle),
+                ("waiting", idle, unexplained >= idle and self._subtract_delays(unexplained) >= idle),
                 ("waiting", wall, passed >= wall),
             ):
                 if reached:
@@ -313,12 +313,12 @@ class Process:
                 except wire.WireError as error:
                     self._fail(str(error))
 
-    def _truly_idle(self, unexplained: float) -> float:
+    def _subtract_delays(self, unexplained: float) -> float:
         """Return ``unexplained`` seconds minus the time that the busy machine accounts for; 0 if unknown."""
-        now = _seconds_held_up(self.pid)
-        if now is None or self._held_up_before is None:
+        now = _measure_delays(self.pid)
+        if now is None or self._delays_before is None:
             return 0.0
-        return max(0.0, unexplained - (now - self._held_up_before))
+        return max(0.0, unexplained - (now - self._delays_before))
 
     def _send(self, pending: memoryview) -> memoryview:
         """Send as much as fits and return the rest. A closed socket is noticed on reading."""
@@ -348,7 +348,7 @@ class Process:
             self.output += part[: max(0, self._cap - len(self.output))]
 
 
-def _seconds_held_up(pid: int) -> float | None:
+def _measure_delays(pid: int) -> float | None:
     """Return seconds that ``pid`` or this thread waited for a CPU, or the machine was stalled; None if unknown."""
     try:
         _, theirs, _ = Path(f"/proc/{pid}/schedstat").read_text().split()

@@ -15,7 +15,11 @@ from typing import IO, NamedTuple
 from autograder.core.paths import ROOT
 from autograder.sandbox.isolation import scratch
 
-KEPT = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "LD_LIBRARY_PATH")  # needed by numpy and torch on this machine
+INHERITED_VARIABLES = (
+    "OPENBLAS_CORETYPE",
+    "OPENBLAS_L2_SIZE",
+    "LD_LIBRARY_PATH",
+)  # needed by numpy and torch on this machine
 
 
 class ZygoteProcess(NamedTuple):
@@ -35,13 +39,13 @@ class ZygoteProcess(NamedTuple):
         scratch.remove(self.folder)
 
 
-_waiting: list[ZygoteProcess] = []
+_spare_processes: list[ZygoteProcess] = []
 
 
 def launch(without: Sequence[str] = ()) -> ZygoteProcess:
     """Return a new process, or the one launched ahead; ``without`` names sandbox layers to omit."""
-    if _waiting and not without:
-        return _waiting.pop()
+    if _spare_processes and not without:
+        return _spare_processes.pop()
     folder = Path(tempfile.mkdtemp(prefix="autograder-"))
     ours, theirs = socket.socketpair()
     log = (folder / "zygote.log").open("wb")
@@ -52,7 +56,7 @@ def launch(without: Sequence[str] = ()) -> ZygoteProcess:
         # Ignore the user's site-packages, the current folder and bytecode caches.
         [sys.executable, "-s", "-P", "-B", "-c", boot],
         pass_fds=[theirs.fileno()],
-        env=_environment(folder),
+        env=_make_environment(folder),
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=log,
@@ -68,15 +72,15 @@ def launch_early() -> Iterator[None]:
     """Launch a process in advance for the first caller; it ends with this context if unused."""
     if sys.platform != "win32":
         with contextlib.suppress(OSError):  # the caller will hit and report it again
-            _waiting.append(launch())
+            _spare_processes.append(launch())
     try:
         yield
     finally:
-        while _waiting:
-            _waiting.pop().end()
+        while _spare_processes:
+            _spare_processes.pop().end()
 
 
-def _environment(home: Path) -> dict[str, str]:
+def _make_environment(home: Path) -> dict[str, str]:
     """Return the zygote's complete environment: none of the user's variables, one thread, fixed hashes."""
     fixed = {
         "PATH": "/usr/bin:/bin",
@@ -89,4 +93,4 @@ def _environment(home: Path) -> dict[str, str]:
         "MKL_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
-    return fixed | {name: os.environ[name] for name in KEPT if name in os.environ}
+    return fixed | {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}

@@ -17,7 +17,7 @@ from autograder.sandbox.remote.client import (
 from autograder.sandbox.remote.wire import WireError
 
 # CPU seconds, several times what honest submissions need.
-QUESTION_CPU = 8.0  # one question
+QUERY_CPU = 8.0  # one question
 SUBMISSION_CPU = 10.0  # all questions of one submission; after that, SHORT_CPU each
 SHORT_CPU = 0.5  # many times what a correct class needs
 
@@ -44,7 +44,7 @@ class OracleProcess:
         spent = process.cpu
         left = max(SHORT_CPU, SUBMISSION_CPU - self.cpu)
         try:
-            return process.call([*before, (operation, arguments)], min(QUESTION_CPU, left), 10 * QUESTION_CPU)
+            return process.call([*before, (operation, arguments)], min(QUERY_CPU, left), 10 * QUERY_CPU)
         except KeyboardInterrupt:
             process.close()  # or the next question would get its answer
             raise

@@ -13,7 +13,7 @@ from autograder.sandbox.remote.client import Process
 from autograder.sandbox.remote.errors import Crashed
 from autograder.sandbox.remote.replies import Answer, Parameter
 
-CALLED = {"__call__": "forward"}
+METHOD_NAMES = {"__call__": "forward"}
 
 
 class Caller(Protocol):
@@ -64,7 +64,7 @@ class ModuleProxy:
 
     def method(self, name: str, *arguments: Any, seed: int = 0) -> Any:
         """Return the value of the method ``name``."""
-        kind = f"{self.name}.{CALLED.get(name, name)}"
+        kind = f"{self.name}.{METHOD_NAMES.get(name, name)}"
         given = {"number": self.number, "method": name, "arguments": list(arguments), "seed": seed}
         self._same_process()
         return self._student.call(f"{kind}({', '.join(map(format_argument, arguments))})", kind, "call", given)
@@ -95,7 +95,7 @@ class ModuleProxy:
         self._same_process()
         call = f"the gradients of {self.name} for idx of {format_argument(idx)}"
         given = {"number": self.number, "idx": idx, "targets": targets}
-        return self._student.call(call, f"{self.name}.forward", "gradients", given, self._values)
+        return self._student.call(call, f"{self.name}.forward", "compute_gradients", given, self._values)
 
     def train(self, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float) -> list[float]:
         """Return the model's own losses over up to ``steps`` steps of Adam on one batch."""
@@ -118,7 +118,9 @@ class ModuleProxy:
         self._same_process()
         where = "" if name in self.methods else self._student.contract.main
         given = {"number": self.number, "module": where, "function": name, "arguments": list(arguments), "seed": seed}
-        seen = self._student.call(f"{self.name}.{name} (inputs recorded)", f"{self.name}.{name}", "spy", given, list)
+        seen = self._student.call(
+            f"{self.name}.{name} (inputs recorded)", f"{self.name}.{name}", "record_inputs", given, list
+        )
         return [idx for idx in seen if isinstance(idx, np.ndarray) and idx.ndim]
 
     def push(self, weights: Mapping[str, np.ndarray]) -> None:

@@ -17,11 +17,11 @@ from autograder.sandbox.remote.client import RemoteException, parse_exception
 from autograder.sandbox.remote.wire import MAX_RANK, Opaque
 
 Answer = TypeVar("Answer")
-Place = tuple[str, int, tuple[str, ...]]  # of a definition: file or cell, line, functions that are stubs
-PLACE, QUOTED = 40, 80  # characters of a cell's name, and of a quoted line
-MOST = 1 << 31  # largest count, such as a tensor's entries: more than a process can hold, yet safe to multiply
-MOST_LINES = 10**7
-LARGEST = 1e15  # largest number: below it float64 represents every integer
+Location = tuple[str, int, tuple[str, ...]]  # of a definition: file or cell, line, functions that are stubs
+MAX_PLACE, MAX_QUOTE = 40, 80  # characters of a cell's name, and of a quoted line
+MAX_COUNT = 1 << 31  # largest count, such as a tensor's entries: more than a process can hold, yet safe to multiply
+MAX_LINE = 10**7
+MAX_NUMBER = 1e15  # largest number: below it float64 represents every integer
 
 
 def is_matrix(shape: Sequence[int]) -> bool:
@@ -79,16 +79,18 @@ def parse_build(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], boo
 
 def parse_load(
     answer: Any,
-) -> tuple[dict[str, Place], list[tuple[tuple[str, ...], RemoteException]], SkippedStatements | None]:
+) -> tuple[dict[str, Location], list[tuple[tuple[str, ...], RemoteException]], SkippedStatements | None]:
     """Parse an imported file: its definitions, the statements that raised (with their names), statements left out."""
     defined = {
-        str(name): (clean(str(place), PLACE), parse_line_number(line), tuple(map(str, stubs)))
+        str(name): (clean(str(place), MAX_PLACE), parse_line_number(line), tuple(map(str, stubs)))
         for name, (place, line, stubs) in answer["defined"].items()
     }
     troubles = [(tuple(map(str, t["names"])), parse_exception(t["raised"])) for t in answer["troubles"]]
     count, first = answer["left_out"]
     left = [
-        SkippedStatements(parse_count(count), clean(str(p), PLACE), parse_line_number(line), clean(str(t), QUOTED))
+        SkippedStatements(
+            parse_count(count), clean(str(p), MAX_PLACE), parse_line_number(line), clean(str(t), MAX_QUOTE)
+        )
         for p, line, t in first
     ]
     return defined, troubles, left[0] if left else None
@@ -97,9 +99,9 @@ def parse_load(
 def has_odd_value(answer: Any) -> bool:
     """Return whether a reply has an empty array, an opaque value, or a number not finite or beyond LARGEST."""
     if isinstance(answer, np.ndarray):
-        return not (answer.size and -LARGEST <= answer.min() <= answer.max() <= LARGEST)
+        return not (answer.size and -MAX_NUMBER <= answer.min() <= answer.max() <= MAX_NUMBER)
     if isinstance(answer, (int, float)):
-        return not abs(answer) <= LARGEST
+        return not abs(answer) <= MAX_NUMBER
     if isinstance(answer, dict):
         return any(map(has_odd_value, answer)) or any(map(has_odd_value, answer.values()))
     return any(map(has_odd_value, answer)) if isinstance(answer, (list, tuple)) else isinstance(answer, Opaque)
@@ -107,20 +109,20 @@ def has_odd_value(answer: Any) -> bool:
 
 def parse_count(value: Any) -> int:
     """Read a count: a whole number from 0 to MOST, neither a bool nor an array."""
-    if type(value) is not int or not 0 <= value <= MOST:
+    if type(value) is not int or not 0 <= value <= MAX_COUNT:
         raise ValueError("not a count")
     return value
 
 
 def parse_line_number(value: Any) -> int:
     """Read the number of a line; 0 if no file has so many lines."""
-    return value if type(value) is int and 0 <= value <= MOST_LINES else 0
+    return value if type(value) is int and 0 <= value <= MAX_LINE else 0
 
 
 def parse_shape(answer: Any) -> tuple[int, ...]:
     """Read the shape of a tensor that may be empty, with no more axes and entries than checks can handle."""
     sizes = tuple(map(parse_count, answer))
-    if len(sizes) > MAX_RANK or math.prod(size or 1 for size in sizes) > MOST:
+    if len(sizes) > MAX_RANK or math.prod(size or 1 for size in sizes) > MAX_COUNT:
         raise ValueError("not a shape")
     return sizes
 

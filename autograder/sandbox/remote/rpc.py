@@ -64,7 +64,7 @@ def _as_array(value: Any) -> np.ndarray | None:
     return array
 
 
-def _around(frame: FrameType, line: str, error: BaseException) -> tuple[str, list[tuple[str, list[int]]]]:
+def _find_context(frame: FrameType, line: str, error: BaseException) -> tuple[str, list[tuple[str, list[int]]]]:
     """Return what an exception's text omits: a name close to the missing one, and shapes of tensors on the line."""
     known, near, shapes = frame.f_locals, "", list[tuple[str, list[int]]]()
     own: Any = known.get("self")
@@ -90,7 +90,7 @@ def _around(frame: FrameType, line: str, error: BaseException) -> tuple[str, lis
 def describe(error: BaseException, operations: Any) -> dict[str, Any]:
     """Return an exception as data: only the student's own lines, the innermost last."""
     finder = getattr(operations, "finder", None)
-    own = finder.places if isinstance(finder, importer.Finder) else ()
+    own = finder.sources if isinstance(finder, importer.Finder) else ()
     frames: list[tuple[str, int, str, str]] = []
     trace, innermost = error.__traceback__, None
     while trace is not None:
@@ -100,7 +100,7 @@ def describe(error: BaseException, operations: Any) -> dict[str, Any]:
             frames.append((code.co_filename, trace.tb_lineno, getattr(code, "co_qualname", code.co_name), text))
             innermost = trace.tb_frame
         trace = trace.tb_next
-    near, shapes = _around(innermost, frames[-1][3], error) if innermost is not None else ("", [])
+    near, shapes = _find_context(innermost, frames[-1][3], error) if innermost is not None else ("", [])
     if isinstance(error, SyntaxError) and error.filename is not None and error.filename in own:
         frames.append((error.filename, error.lineno or 0, "", (error.text or "").strip()))
     try:

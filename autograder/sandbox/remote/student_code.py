@@ -36,7 +36,7 @@ from autograder.sandbox.remote.errors import (
     TimeLimitReached,
 )
 from autograder.sandbox.remote.proxy import ModuleProxy, format_argument
-from autograder.sandbox.remote.replies import Answer, Place, SkippedStatements
+from autograder.sandbox.remote.replies import Answer, Location, SkippedStatements
 from autograder.sandbox.remote.wire import WireError
 
 
@@ -52,7 +52,7 @@ class _Record:
     permanent_errors: dict[str, StudentError] = field(default_factory=dict)
     slow: set[str] = field(default_factory=set)
     failed_statements: dict[str, list[tuple[tuple[str, ...], RemoteException]]] = field(default_factory=dict)
-    defined: dict[str, dict[str, Place]] = field(default_factory=dict)
+    defined: dict[str, dict[str, Location]] = field(default_factory=dict)
     skipped: SkippedStatements | None = None
     layers: tuple[str, ...] = ()
 
@@ -98,23 +98,23 @@ class StudentCode:
 
     def defines(self, name: str) -> bool:
         """Return whether the submission defines ``name``. Raises the import's exception if that failed."""
-        module = self._module(name)
+        module = self._get_module(name)
         if module not in self._record.defined:
             self._load(module)
         return name in self._record.defined[module]
 
     def require(self, name: str) -> None:
         """Raise Absent or Broken unless the submission defines ``name``, or the import's exception if that failed."""
-        self._load(self._module(name))
+        self._load(self._get_module(name))
         if not self.defines(name):
-            raise self._absence(name)
+            raise self._explain_absence(name)
 
-    def _absence(self, name: str) -> NotDefined:
+    def _explain_absence(self, name: str) -> NotDefined:
         """Return why an imported file does not define ``name``."""
-        module = self._module(name)
+        module = self._get_module(name)
         for names, remote in self._record.failed_statements[module]:
             if name in names:
-                return ImportFailed(name, self._file(module), remote)
+                return ImportFailed(name, self._get_file(module), remote)
         return NotDefined(name, name, f"{self.file_of(name)} does not define {name}")
 
     def build(
@@ -162,14 +162,14 @@ class StudentCode:
             name, name, "accepts", {"module": self.contract.main, "name": name, "argument": argument}, bool
         )
 
-    def use_stubs(self, probes: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
+    def use_stubs(self, stubs: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
         """Make the classes in ``probes`` compute x @ matrix in this handle's process until ``release``.
 
         Classes in ``replace`` cannot be built and are replaced entirely.
         """
         self._load(self.contract.main)
         self._changed = True
-        given = {"module": self.contract.main, "names": dict(probes), "replace": list(replace)}
+        given = {"module": self.contract.main, "names": dict(stubs), "replace": list(replace)}
         self.queue("use_stubs", given)
 
     def function(self, name: str, *arguments: Any, seed: int = 0, models: bool = True) -> Any:
@@ -178,26 +178,26 @@ class StudentCode:
         Without ``models``, building an nn.Module raises.
         """
         self.require(name)
-        module = self._module(name)
+        module = self._get_module(name)
         given = [("object", a.number) if isinstance(a, ModuleProxy) else a for a in arguments]
         given_as = ", ".join(map(format_argument, arguments))
         called = {"module": module, "name": name, "arguments": given, "seed": seed, "models": models}
-        return self.call(f"{name}({given_as})", name, "function", called)
+        return self.call(f"{name}({given_as})", name, "call_function", called)
 
     # --- used by the suite ------------------------------------------------------------------------------------------
 
-    def locate(self, name: str) -> Place:
+    def locate(self, name: str) -> Location:
         """Return where to look in a definition (file or cell, line), and its functions that are still stubs.
 
         A claim made by the file. Raises Absent, Broken, or the import's exception.
         """
         if not self.defines(name):
-            raise self._absence(name)
-        return self._record.defined[self._module(name)][name]
+            raise self._explain_absence(name)
+        return self._record.defined[self._get_module(name)][name]
 
     def file_of(self, name: str) -> str:
         """Return the file that holds, or should hold, the definition of ``name``, for use in a sentence."""
-        file = self._file(self._module(name))
+        file = self._get_file(self._get_module(name))
         return "the notebook" if file == NOTEBOOK else file
 
     @property
@@ -219,7 +219,7 @@ class StudentCode:
     def failed_statements(self) -> list[tuple[str, RemoteException]]:
         """Return the statements that raised while the files were imported, with their files."""
         return [
-            (self._file(module), remote)
+            (self._get_file(module), remote)
             for module, found in self._record.failed_statements.items()
             for _, remote in found
         ]
@@ -255,7 +255,7 @@ class StudentCode:
             self._replica.close()
         if self._process is not None:
             self._process.close()
-            self._count(self._process)
+            self._count_usage(self._process)
             room = self._zygote.limits.output - len(self._record.output)
             self._record.output += self._process.output[: max(0, room)]
             self._process = None
@@ -300,7 +300,7 @@ class StudentCode:
         slow = kind in record.slow
         cpu = min(limits.again_cpu if slow else limits.call_cpu, left)
         idle = min(limits.again_idle if slow else limits.call_idle, left_idle)
-        process = self._ensure(call)
+        process = self._start_process(call)
         started = time.monotonic()
         operations = [*self._queued, (operation, arguments)]
         self._queued.clear()
@@ -317,11 +317,11 @@ class StudentCode:
         except WireError as error:  # it claims more than can be sent to it
             raise Crashed(call, f"the request to the Python process could not be sent: {error}") from None
         except RemoteError as error:
-            raise self._translated(call, error.remote) from None
+            raise self._translate(call, error.remote) from None
         finally:
-            self._count(process)
+            self._count_usage(process)
             record.wall += time.monotonic() - started
-            if not process.alive:
+            if not process.is_alive:
                 self.close()
         record.has_odd_reply = record.has_odd_reply or replies.has_odd_value(answer)
         try:
@@ -335,12 +335,12 @@ class StudentCode:
 
     # --- inside -----------------------------------------------------------------------------------------------------
 
-    def _module(self, name: str) -> str:
+    def _get_module(self, name: str) -> str:
         """Return the module that holds the definition of ``name``; a notebook holds those of all missing files."""
         module = self.contract.module(name)
         return self.contract.main if f"{module}.py" not in self._files and NOTEBOOK in self._files else module
 
-    def _file(self, module: str) -> str:
+    def _get_file(self, module: str) -> str:
         """Return the file of a module."""
         file = f"{module}.py"
         return (
@@ -348,7 +348,7 @@ class StudentCode:
         )
 
     def _load(self, module: str) -> None:
-        file = self._file(module)
+        file = self._get_file(module)
         if file not in self._files:
             raise NotDefined(file, file, f"the submission has no {file}")
         known = self._record.permanent_errors.get(module)
@@ -365,28 +365,28 @@ class StudentCode:
         self._record.skipped = self._record.skipped or left_out
         self._loaded.add(module)
 
-    def _count(self, process: Process) -> None:
+    def _count_usage(self, process: Process) -> None:
         """Add the process's usage since the last time to the record, including usage between calls."""
         cpu, idle = process.cpu, process.idle
         self._record.cpu += max(0.0, cpu - self._counted[0])
         self._record.idle += idle - self._counted[1]
         self._counted = cpu, idle
 
-    def _ensure(self, call: str) -> Process:
+    def _start_process(self, call: str) -> Process:
         if self._process is None:
             self._process, self._counted = self._zygote.fork("student"), (0.0, 0.0)
             self._record.layers = self._process.layers
             files = {name: np.frombuffer(data, np.uint8) for name, data in self._files.items()}
             given = {"files": files, "main": self.contract.main, "wanted": list(self.contract.wanted)}
             try:
-                self._process.call([("files", given)], self._zygote.limits.call_cpu, 60)
+                self._process.call([("store_files", given)], self._zygote.limits.call_cpu, 60)
             except WireError as error:
                 self.close()
                 raise Crashed(call, f"the submission's files could not be sent: {error}") from None
-            self._count(self._process)
+            self._count_usage(self._process)
         return self._process
 
-    def _translated(self, call: str, remote: RemoteException) -> StudentError:
+    def _translate(self, call: str, remote: RemoteException) -> StudentError:
         """Translate an exception: NotImplementedError or a missing name of the contract means not implemented."""
         main, names = self.contract.main, self.contract.names
         # torch raises it too, for a module without forward.
@@ -397,9 +397,9 @@ class StudentCode:
                 return NotImplementedYet(owner, call, f"{where} is not implemented yet ({file}, line {line})")
         for bound, reason in self._record.failed_statements.get(main, ()):
             if "NameError" in remote.kinds and remote.name in bound and remote.name not in names:
-                return Raised(self._file(main), reason)  # the name is missing because its import failed
+                return Raised(self._get_file(main), reason)  # the name is missing because its import failed
             if "NameError" in remote.kinds and remote.name in bound:
-                return ImportFailed(remote.name, self._file(main), reason)
+                return ImportFailed(remote.name, self._get_file(main), reason)
         if "NameError" in remote.kinds and remote.name in names:
             return NotDefined(
                 remote.name, call, f"{remote.name} is used, but {self.file_of(remote.name)} does not define it"

@@ -36,7 +36,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "i64": np.dtype("<i8"),
     "u8": np.dtype("u1"),
 }
-PLAIN = (type(None), bool, int, float)
+PRIMITIVES = (type(None), bool, int, float)
 Buffer = bytes | memoryview
 CODES = {dtype: code for code, dtype in DTYPES.items()}
 
@@ -65,14 +65,14 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
     def tree(value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise WireError("the value is nested too deeply")
-        if type(value) in PLAIN:  # most values, and faster than the rest
+        if type(value) in PRIMITIVES:  # most values, and faster than the rest
             return value
         if isinstance(value, str):
             return str(value)[: MAX_TEXT + 1]
         if isinstance(value, dict):  # keys as text: others could all share one hash and take quadratic time
             return {"dict": [[str(key)[: MAX_TEXT + 1], tree(item, depth + 1)] for key, item in value.items()]}
         if isinstance(value, (tuple, list)):
-            items = [item if type(item) in PLAIN else tree(item, depth + 1) for item in value]
+            items = [item if type(item) in PRIMITIVES else tree(item, depth + 1) for item in value]
             return {"tuple": items} if isinstance(value, tuple) else items
         array = value if isinstance(value, np.ndarray) else as_array(value)
         if array is not None:
@@ -101,7 +101,7 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
     return b"".join([PREFIX.pack(len(header), size), header, *(a.data for a in arrays if a.size)])
 
 
-def lengths(prefix: Buffer) -> tuple[int, int]:
+def parse_prefix(prefix: Buffer) -> tuple[int, int]:
     """Return header and body length from a frame's first 8 bytes. Raises WireError if they exceed the caps."""
     header, body = PREFIX.unpack(prefix)
     if header > MAX_HEADER or body > MAX_BODY:
@@ -120,17 +120,17 @@ def decode(header: Buffer, body: Buffer) -> Any:
         raise WireError(f"the header is not JSON: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("arrays"), list) or "value" not in document:
         raise WireError("the header does not describe a value")
-    arrays = _arrays(document["arrays"], body)
+    arrays = _decode_arrays(document["arrays"], body)
 
     def tree(node: Any, depth: int) -> Any:
         if depth > 2 * MAX_DEPTH:
             raise WireError("the value is nested too deeply")
-        if type(node) in PLAIN:
+        if type(node) in PRIMITIVES:
             return node
         if isinstance(node, str):
             return clean(node)
         if isinstance(node, list):
-            return [item if type(item) in PLAIN else tree(item, depth + 1) for item in node]
+            return [item if type(item) in PRIMITIVES else tree(item, depth + 1) for item in node]
         if isinstance(node, dict) and len(node) == 1:
             ((kind, content),) = node.items()
             if kind == "array" and type(content) is int and 0 <= content < len(arrays):
@@ -140,19 +140,19 @@ def decode(header: Buffer, body: Buffer) -> Any:
             if kind == "tuple" and isinstance(content, list):
                 return tuple(tree(item, depth + 1) for item in content)
             if kind == "dict" and isinstance(content, list):
-                return dict(_pair(item, lambda part: tree(part, depth + 1)) for item in content)
+                return dict(_decode_pair(item, lambda part: tree(part, depth + 1)) for item in content)
         raise WireError("the header holds a value of unknown kind")
 
     return tree(document["value"], 0)
 
 
-def _pair(item: Any, tree: Callable[[Any], Any]) -> tuple[str, Any]:
+def _decode_pair(item: Any, tree: Callable[[Any], Any]) -> tuple[str, Any]:
     if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
         raise WireError("a dict holds something that is not a pair of a text and a value")
     return clean(item[0]), tree(item[1])
 
 
-def _arrays(described: list[Any], body: Buffer) -> list[np.ndarray]:
+def _decode_arrays(described: list[Any], body: Buffer) -> list[np.ndarray]:
     if len(described) > MAX_ARRAYS:
         raise WireError(f"{len(described):,} arrays in one frame")
     arrays, offset = [], 0
@@ -181,11 +181,11 @@ def _arrays(described: list[Any], body: Buffer) -> list[np.ndarray]:
 # --- frames on a socket that does not block (the grader's end) ------------------------------------------------------
 
 
-class Incoming:
+class FrameReader:
     """One frame being received."""
 
     def __init__(self) -> None:
-        self._received = _room(PREFIX.size)
+        self._received = _allocate(PREFIX.size)
         self._left = self._received
         self._header = -1  # its length, once the prefix has arrived
 
@@ -194,15 +194,15 @@ class Incoming:
 
         Raises BlockingIOError if nothing is available, EOFError if the socket closed, WireError if it is not a frame.
         """
-        self._take(channel)
+        self._receive_part(channel)
         if self._header < 0 and not self._left:
-            self._header, body = lengths(self._received)
-            self._left = self._received = _room(self._header + body)
+            self._header, body = parse_prefix(self._received)
+            self._left = self._received = _allocate(self._header + body)
             with contextlib.suppress(BlockingIOError):
-                self._take(channel)
+                self._receive_part(channel)
         return self._header >= 0 and not self._left
 
-    def _take(self, channel: socket.socket) -> None:
+    def _receive_part(self, channel: socket.socket) -> None:
         if self._left:
             size = channel.recv_into(self._left)
             if not size:
@@ -219,8 +219,8 @@ class Incoming:
 
 def read(fd: int) -> Any:
     """Read the next value from ``fd``. Raises EOFError if the other side has closed."""
-    header, body = lengths(_exactly(fd, PREFIX.size))
-    return decode(_exactly(fd, header), _exactly(fd, body))
+    header, body = parse_prefix(_read_exactly(fd, PREFIX.size))
+    return decode(_read_exactly(fd, header), _read_exactly(fd, body))
 
 
 def write(fd: int, frame: bytes) -> None:
@@ -230,8 +230,8 @@ def write(fd: int, frame: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _exactly(fd: int, size: int) -> memoryview:
-    left = received = _room(size)
+def _read_exactly(fd: int, size: int) -> memoryview:
+    left = received = _allocate(size)
     while left:
         size = os.readv(fd, [left])
         if not size:
@@ -240,6 +240,6 @@ def _exactly(fd: int, size: int) -> memoryview:
     return received
 
 
-def _room(size: int) -> memoryview:
+def _allocate(size: int) -> memoryview:
     """Allocate ``size`` aligned bytes without the zero fill of a bytearray."""
     return np.empty(size, np.uint8).data

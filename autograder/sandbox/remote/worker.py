@@ -25,13 +25,13 @@ from autograder.sandbox.loading import importer, stubs
 from autograder.sandbox.remote import wire
 from autograder.sandbox.remote.rpc import as_tensor, describe, serve
 
-MAX_SPIED = 500
+MAX_INPUTS = 500
 MAX_TROUBLES = 200
 BETAS = {"beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.0}
 ADAM: dict[str, Any] = {"foreach": True, "amsgrad": False, "maximize": False, **BETAS}
 # Computed before the forks: iterating over sys.modules copies the pages of its names.
-OWN = [name for name in sys.modules if name.split(".")[0] == "autograder"]
-PLAIN = (nn.Module, object)  # classes whose methods are not the student's
+GRADER_MODULES = [name for name in sys.modules if name.split(".")[0] == "autograder"]
+BASE_CLASSES = (nn.Module, object)  # classes whose methods are not the student's
 CACHES = ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCHINDUCTOR_CACHE_DIR")
 
 
@@ -51,7 +51,7 @@ def main(channel: int, request: dict[str, Any], plan: confine.Plan, uid: int | N
 
 def _forget_grader() -> None:
     """Remove the grader's modules, so that a plain import cannot reach them."""
-    for name in OWN:
+    for name in GRADER_MODULES:
         del sys.modules[name]
 
 
@@ -61,11 +61,11 @@ class Worker:
     def __init__(self) -> None:
         self.finder = importer.Finder({}, "")
         self.objects: dict[int, Any] = {}
-        self.probes = stubs.Stubs()
+        self.stubs = stubs.Stubs()
 
     # --- files ------------------------------------------------------------------------------------------------------
 
-    def do_files(self, files: dict[str, np.ndarray], main: str, wanted: list[str]) -> None:
+    def do_store_files(self, files: dict[str, np.ndarray], main: str, wanted: list[str]) -> None:
         """Store the submission's files, the name of its main module, and the names asked for; execute nothing yet."""
         sys.argv[:] = [f"{main}.py"]
         self.finder = importer.Finder({name: data.tobytes() for name, data in files.items()}, main, wanted)
@@ -74,7 +74,7 @@ class Worker:
     def do_load(self, module: str) -> dict[str, Any]:
         """Import a file; return each definition's location and which of its functions are still stubs."""
         namespace = vars(importlib.import_module(module))
-        written = self.finder.definitions(module)
+        written = self.finder.find_definitions(module)
         # Errors that explain an absent definition come first.
         troubles = sorted(self.finder.failed_statements[module], key=lambda trouble: not trouble.names)[:MAX_TROUBLES]
         return {
@@ -93,44 +93,44 @@ class Worker:
         """Construct ``name`` from ``module``; return its parameters, each with the stub that owns it."""
         _seed(seed)
         cls = getattr(importlib.import_module(module), name)
-        built = cls(**arguments) if _takes(cls, arguments) else cls(*arguments.values())
+        built = cls(**arguments) if _accepts_all(cls, arguments) else cls(*arguments.values())
         if isinstance(built, nn.Module):
             built = built.eval().double() if double else built.eval()
         self.objects[number] = built
-        methods = sorted({name for cls in type(built).__mro__ if cls not in PLAIN for name in vars(cls)})
+        methods = sorted({name for cls in type(built).__mro__ if cls not in BASE_CLASSES for name in vars(cls)})
         return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": self._parameters(built)}
 
     def do_forget(self, but: list[int]) -> None:
         """Drop all objects but these, and all stubs."""
         self.objects = {number: self.objects[number] for number in but}
-        self.probes.restore()
-        self.probes = stubs.Stubs()
+        self.stubs.restore()
+        self.stubs = stubs.Stubs()
 
     def do_use_stubs(self, module: str, names: dict[str, np.ndarray], replace: list[str]) -> None:
         """Replace the forward of these classes by a linear map; for those in ``replace``, the whole class."""
         namespace = vars(importlib.import_module(module))
         for name, matrix in names.items():
-            self.probes.install(namespace, name, stubs.as_tensor(matrix), name in replace)
+            self.stubs.install(namespace, name, stubs.as_tensor(matrix), name in replace)
 
     def do_stub_parts(self, number: int, name: str, matrix: np.ndarray, size: int, count: int) -> list[str]:
         """Do the same for the ``count`` parts of an object with ``size`` weights; return their paths, if so many."""
-        return self.probes.install_in_parts(self.objects[number], name, stubs.as_tensor(matrix), size, count)
+        return self.stubs.install_in_parts(self.objects[number], name, stubs.as_tensor(matrix), size, count)
 
     def do_count_stub_calls(self, number: int, x: np.ndarray) -> dict[str, int]:
         """Call an object; return how often it called each stub."""
-        calls = self.probes.calls
+        calls = self.stubs.calls
         calls.update(dict.fromkeys(calls, 0))  # a constructor may have called a stub
         self.do_call(number, "__call__", [x], 0)
         return dict(calls)
 
     def do_accepts(self, module: str, name: str, argument: str) -> bool:
         """Return whether a class or function has a parameter of that name."""
-        return _takes(getattr(importlib.import_module(module), name), {argument: None})
+        return _accepts_all(getattr(importlib.import_module(module), name), {argument: None})
 
     def _parameters(self, built: Any) -> dict[str, Any]:
         """Describe the parameters: names, shapes, which look like masks, which are frozen, which stubs own which."""
         found = dict(nn.Module.named_parameters(built)) if isinstance(built, nn.Module) else {}
-        owners = {name: self.probes.owner(built, name) for name in found}
+        owners = {name: self.stubs.find_owner(built, name) for name in found}
         return {
             "names": list(found),
             "shapes": [list(p.shape) for p in found.values()],
@@ -156,21 +156,21 @@ class Worker:
         with torch.no_grad():
             return getattr(self.objects[number], method)(*map(as_tensor, arguments))
 
-    def do_function(self, module: str, name: str, arguments: list[Any], seed: int, models: bool = True) -> Any:
+    def do_call_function(self, module: str, name: str, arguments: list[Any], seed: int, models: bool = True) -> Any:
         """Call a function of a file; an argument ``("object", n)`` stands for object ``n``."""
         _seed(seed)
         function = getattr(importlib.import_module(module), name)
         given = [
             self.objects[a[1]] if isinstance(a, tuple) and a[:1] == ("object",) else as_tensor(a) for a in arguments
         ]
-        with torch.no_grad(), contextlib.nullcontext() if models else _no_models():
+        with torch.no_grad(), contextlib.nullcontext() if models else _forbid_models():
             return function(*given)
 
-    def do_gradients(self, number: int, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
+    def do_compute_gradients(self, number: int, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
         """Return the gradient of the model's own loss for each parameter that has one."""
         model = self.objects[number]
         model.zero_grad(set_to_none=True)
-        _loss(model(as_tensor(idx), as_tensor(targets))).backward()  # type: ignore[no-untyped-call]
+        _get_loss(model(as_tensor(idx), as_tensor(targets))).backward()  # type: ignore[no-untyped-call]
         return {name: p.grad.numpy() for name, p in nn.Module.named_parameters(model) if p.grad is not None}
 
     def do_train(
@@ -187,7 +187,7 @@ class Worker:
         losses: list[float] = []
         for _ in range(steps):
             model.zero_grad(set_to_none=True)
-            loss = _loss(model(x.clone(), y.clone()))  # forward may modify them in place
+            loss = _get_loss(model(x.clone(), y.clone()))  # forward may modify them in place
             loss.backward()  # type: ignore[no-untyped-call]
             losses.append(float(loss.detach()))
             if 0 <= losses[-1] < stop:  # a negative loss has not converged
@@ -217,17 +217,17 @@ class Worker:
             for hook in hooks:
                 hook.remove()
 
-    def do_spy(self, number: int, module: str, function: str, arguments: list[Any], seed: int) -> list[Any]:
+    def do_record_inputs(self, number: int, module: str, function: str, arguments: list[Any], seed: int) -> list[Any]:
         """Return the model's inputs while its method, or a function of ``module``, runs, even if that fails."""
         seen: list[Any] = []
         hook = self.objects[number].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].clone()))
         with contextlib.suppress(Exception):
             if module:
-                self.do_function(module, function, [("object", number), *arguments], seed)
+                self.do_call_function(module, function, [("object", number), *arguments], seed)
             else:
                 self.do_call(number, function, arguments, seed)
         hook.remove()
-        return seen[:MAX_SPIED]
+        return seen[:MAX_INPUTS]
 
 
 def _seed(seed: int) -> None:
@@ -237,7 +237,7 @@ def _seed(seed: int) -> None:
 
 
 @contextlib.contextmanager
-def _no_models() -> Iterator[None]:
+def _forbid_models() -> Iterator[None]:
     """Have the constructor of every nn.Module raise."""
 
     def refuse(*_: Any, **__: Any) -> None:
@@ -250,7 +250,7 @@ def _no_models() -> Iterator[None]:
         nn.Module.__init__ = init  # type: ignore[method-assign]
 
 
-def _takes(cls: type, arguments: dict[str, Any]) -> bool:
+def _accepts_all(cls: type, arguments: dict[str, Any]) -> bool:
     """Return whether the constructor has all names in ``arguments``, so that they can be passed by name."""
     try:
         parameters = inspect.signature(cls).parameters
@@ -268,7 +268,7 @@ def _is_mask(p: torch.Tensor) -> bool:
     return square and bool((p.diagonal(0, -2, -1) == p.flatten()[0]).all())
 
 
-def _loss(output: Any) -> torch.Tensor:
+def _get_loss(output: Any) -> torch.Tensor:
     """Return the loss in a model's output for targets: the last item of a tuple, or the entry "loss"."""
     loss = output["loss"] if isinstance(output, dict) else output[-1] if isinstance(output, (tuple, list)) else output
     if not isinstance(loss, torch.Tensor) or loss.numel() != 1:

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from autograder.sandbox.isolation import confine, scratch, syscalls
-from autograder.sandbox.isolation.users import has_processes, kill_all, processes
+from autograder.sandbox.isolation.users import has_processes, kill_all, list_processes
 from autograder.sandbox.remote import wire
 
 # Modules that students may import; those with side effects on import are excluded.
@@ -31,8 +31,8 @@ PRELOADED = [
     *("torch.optim", "torch.utils.data", "torch.utils.checkpoint", "torch.utils.serialization"),
     *("einops", "tqdm", "matplotlib.pyplot", "xml.dom.minidom", "xml.etree.ElementTree"),
 ]
-SWEEP = 2.0  # s, to find leftovers of a submission
-ACTING = {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo"}
+SWEEP_TIMEOUT = 2.0  # s, to find leftovers of a submission
+SIDE_EFFECTS = {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo"}
 
 
 def main(fd: int, root: str, without: Collection[str] = ()) -> None:
@@ -55,17 +55,17 @@ class Server:
             syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         sys.path.remove(root)  # the package is loaded, and students must not find it there
         self._plan = confine.plan(root, without)  # forks to test layers, so do it while this process is small
-        facts = _warm()
+        facts = _load_torch()
         # Load the worker before forking, but never the oracle: no student's process may have it in memory.
         importlib.import_module("autograder.sandbox.remote.worker")
         if self._plan.opens_nothing:
             _preload()
         with contextlib.suppress(OSError):
-            confine.undumpable()  # inherited by all forks
+            confine.make_undumpable()  # inherited by all forks
         gc.collect()
         gc.freeze()  # so that the collector makes no fork copy pages
         gc.set_threshold(20_000)  # objects; at 700 the collector would run dozens of times per submission
-        wire.write(fd, wire.encode(facts | {"threads": _threads()}))
+        wire.write(fd, wire.encode(facts | {"threads": _count_threads()}))
 
     def serve(self) -> NoReturn:
         """Answer requests until the grader ends."""
@@ -89,7 +89,7 @@ class Server:
             return {"error": f"no process could be started: {error.strerror}"}
         else:
             if pid == 0:
-                _become(request, descriptors, self._plan, uid)
+                _run_fork(request, descriptors, self._plan, uid)
             self._children[pid] = uid
             return {"pid": pid}
         finally:
@@ -111,22 +111,22 @@ class Server:
         """Kill the processes of ``uid`` and all strays."""
         if uid is not None:
             kill_all(uid)
-        until = time.monotonic() + SWEEP
-        while strays := self._strays():
+        until = time.monotonic() + SWEEP_TIMEOUT
+        while strays := self._find_strays():
             for pid in strays:
-                _end(pid)
+                _kill(pid)
             if time.monotonic() > until:  # they fork faster than they are found
                 return
 
-    def _strays(self) -> list[int]:
+    def _find_strays(self) -> list[int]:
         """Return adopted children: processes whose own parent, a student's process, has ended."""
-        return [p.pid for p in processes() if p.parent == os.getpid() and p.pid not in self._children]
+        return [p.pid for p in list_processes() if p.parent == os.getpid() and p.pid not in self._children]
 
     def _leave(self, *_: object) -> NoReturn:
         """Kill all processes, remove the scratch folder and exit, since the grader has ended."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # arrives before or after the end of the socket
         for pid in self._children:
-            _end(pid)
+            _kill(pid)
         users = set(self._children.values())
         self._children.clear()
         for uid in users:
@@ -135,13 +135,13 @@ class Server:
         os._exit(0)
 
 
-def _end(pid: int) -> None:
+def _kill(pid: int) -> None:
     with contextlib.suppress(OSError):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
 
-def _warm() -> dict[str, Any]:
+def _load_torch() -> dict[str, Any]:
     """Load torch, including its lazily loaded parts, before anything is confined."""
     import torch
 
@@ -170,7 +170,7 @@ def _warm() -> dict[str, Any]:
     }
 
 
-def _threads() -> int:
+def _count_threads() -> int:
     return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
 
 
@@ -178,12 +178,12 @@ def _preload() -> None:
     """Load what student code may import after files can no longer be opened: the standard library, more of torch."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for name in sorted(sys.stdlib_module_names - ACTING):
-            module = _load(name)
+        for name in sorted(sys.stdlib_module_names - SIDE_EFFECTS):
+            module = _import(name)
             for part in pkgutil.iter_modules(getattr(module, "__path__", ())):
-                _load(f"{name}.{part.name}")  # includes encodings of source files
+                _import(f"{name}.{part.name}")  # includes encodings of source files
         for name in PRELOADED:
-            _load(name)
+            _import(name)
 
         import torch
 
@@ -191,14 +191,14 @@ def _preload() -> None:
         torch.optim.AdamW([torch.nn.Parameter(torch.ones(1))]).step()
 
 
-def _load(name: str) -> ModuleType | None:
+def _import(name: str) -> ModuleType | None:
     """Import a module if possible; skip private ones and those that would run a program."""
     with contextlib.suppress(Exception):
         return None if "_" in (name[0], name.rpartition(".")[2][0]) else importlib.import_module(name)
     return None
 
 
-def _become(request: dict[str, Any], descriptors: list[int], plan: confine.Plan, uid: int | None) -> NoReturn:
+def _run_fork(request: dict[str, Any], descriptors: list[int], plan: confine.Plan, uid: int | None) -> NoReturn:
     """Turn this fork into the requested process."""
     status = 1
     try:
