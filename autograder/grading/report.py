@@ -24,7 +24,21 @@ Status = Literal["passed", "partial", "failed", "not_implemented", "blocked", "t
 # When students may see a check's outcome. Platforms that cannot wait for a date treat the second as the third.
 Visibility = Literal["visible", "after_due_date", "hidden"]
 
-NOT_FINITE = "not finite"  # stands in evidence for a number that JSON cannot represent
+STATUS_PHRASES: dict[Status, str] = {
+    "passed": "passed",
+    "partial": "partly correct",
+    "failed": "incorrect",
+    "not_implemented": "not implemented",
+    "blocked": "blocked",
+    "timeout": "timed out",
+    "crashed": "crashed",
+    "skipped": "not selected",
+    "error": "grader error",
+}
+
+NO_GRADE = "The grader itself failed in a check, so there is no grade. Please report it."
+
+NOT_FINITE = "not finite"  # replaces a number in evidence that JSON cannot represent
 
 
 class _Data(BaseModel):

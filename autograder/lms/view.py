@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from autograder.core.text import clean
-from autograder.grading.report import Report, Status, Verdict, Visibility
+from autograder.grading.report import STATUS_PHRASES, Report, Verdict, Visibility
 
 MAX_CHARACTERS = 2000  # characters of one text
 
 WITHHELD: dict[Visibility, str] = {
     "after_due_date": "This check counts; its result is shown after the due date.",
     "hidden": "This check counts; its result is not shown.",
-}
-SAYS: dict[Status, str] = {
-    "passed": "Passed.",
-    "not_implemented": "Not implemented.",
-    "skipped": "Not selected.",
 }
 
 
@@ -31,7 +26,7 @@ def full_title(report: Report, check: Verdict) -> str:
 
 def visible_message(check: Verdict) -> str:
     """Return the text of a check whose result is shown."""
-    return sanitise(check.message or SAYS.get(check.status, ""))
+    return sanitise(check.message or f"{STATUS_PHRASES[check.status].capitalize()}.")
 
 
 def withheld_message(check: Verdict) -> str:
@@ -48,8 +43,8 @@ def is_optional(report: Report, check: Verdict) -> bool:
 def summarise(report: Report) -> str:
     """Return the text above the checks, without a score: each platform shows or withholds that itself."""
     lines = [f"Note: {warning}" for warning in report.warnings]
-    begun = any(check.status not in ("not_implemented", "blocked", "skipped") for check in report.checks)
-    if report.not_implemented and not begun:
+    is_begun = any(check.status not in ("not_implemented", "blocked", "skipped") for check in report.checks)
+    if report.not_implemented and not is_begun:
         lines.append("Nothing is implemented yet. To do, in order:")
         lines += [
             f"{n}. {entry.name} ({entry.file}): {entry.description}"
@@ -59,9 +54,9 @@ def summarise(report: Report) -> str:
         first = report.not_implemented[0]
         place = f"{first.file}, line {first.line}" if first.line else first.file
         lines.append(f"Next: {first.name} ({first.task}, {place}): {first.description}.")
-    closed = sum(check.visibility != "visible" for check in report.checks)
-    if closed:
-        lines.append(f"{closed} of the {len(report.checks)} checks count, but their results are not shown.")
+    withheld = sum(check.visibility != "visible" for check in report.checks)
+    if withheld:
+        lines.append(f"{withheld} of the {len(report.checks)} checks count, but their results are not shown.")
     printed = len(report.output.strip().splitlines())
     if printed:
         lines.append(f"Lines printed by your code during grading: {printed} (visible to course staff).")

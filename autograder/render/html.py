@@ -13,12 +13,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.grading.report import CriterionFacts, Report, Verdict, parse_numbers
+from autograder.grading.report import NO_GRADE, STATUS_PHRASES, CriterionFacts, Report, Verdict, parse_numbers
 from autograder.render import pictures
-from autograder.render.terminal import MARKS, SAYS
+from autograder.render.terminal import MARKS
 
 TEMPLATES = Path(__file__).with_name("templates")
-STATUS = SAYS | {"passed": "passed", "partial": "partly correct", "failed": "incorrect"}
 SELECTORS = re.compile(r"(^|[{}])([^{}@;]+)\{")  # of a rule, not of an enclosing at-rule
 CODE = re.compile(r"`([^`\n]{1,400})`")
 
@@ -49,13 +48,13 @@ class Section:
 
 
 def collect_sections(report: Report, overrides: Mapping[str, str]) -> list[Section]:
-    """Return the criteria that ran, giving each cause once."""
-    found, told = [], dict[str, str]()
+    """Return the criteria that ran; each cause is shown once, and later checks refer to it."""
+    found, titles = [], dict[str, str]()
     for criterion in report.criteria:
         lines = []
         for check in report.of(criterion.id):
             if check.status != "skipped":
-                first = check.title if check.status == "passed" else told.setdefault(check.message, check.title)
+                first = check.title if check.status == "passed" else titles.setdefault(check.message, check.title)
                 lines.append(Line(check, overrides.get(check.id, ""), "" if first == check.title else first))
         if lines:
             found.append(Section(criterion, tuple(lines)))
@@ -110,12 +109,13 @@ def make_environment() -> Environment:
     made.filters["loss"] = lambda loss: (
         f"{value:.3f}" if math.isfinite(value := parse_numbers([loss])[0]) else "not finite"
     )
-    made.globals |= {"marks": MARKS, "status": STATUS, "picture": pictures, "style": _read_style()}
+    made.globals |= {"marks": MARKS, "status": STATUS_PHRASES, "no_grade": NO_GRADE, "picture": pictures}
+    made.globals["style"] = _read_style()
     return made
 
 
 def format_code(text: str) -> Markup:
-    """Return ``text`` with backticks turned into code."""
+    """Return ``text`` as HTML, with code elements for its parts in backticks."""
     parts = CODE.split(remove_controls(text))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from autograder.grading.report import Report
-from autograder.render.html import STATUS, collect_sections, remove_controls
+from autograder.grading.report import NO_GRADE, STATUS_PHRASES, Report
+from autograder.render.html import collect_sections, remove_controls
 
 SYNTAX = re.compile(r"([\\*_{}\[\]<>#|~])")
 
@@ -19,16 +19,14 @@ def render(
     lines = [f"# {escape_markdown(name or report.submission.id)}: {score}", ""]
     lines += [f"**{escape_markdown(key)}:** {escape_markdown(value)}\n" for key, value in (also or {}).items()]
     if not report.gradable:
-        lines += ["The grader itself failed in a check, so there is no grade. Please report it.", ""]
+        lines += [NO_GRADE, ""]
     lines += [f"> {escape_markdown(warning)}\n" for warning in report.warnings]
     for section in collect_sections(report, overrides or {}):
         lines += [f"## {escape_markdown(section.facts.title)}: {section.score:g} of {section.most:g}", ""]
         for line in section.lines:
             check = line.check
-            said = (
-                f"- **{escape_markdown(check.title)}**: {STATUS[check.status]}, {check.score:g} of {check.max_score:g}"
-            )
-            lines.append(said)
+            status, points = STATUS_PHRASES[check.status], f"{check.score:g} of {check.max_score:g}"
+            lines.append(f"- **{escape_markdown(check.title)}**: {status}, {points}")
             if line.override:
                 lines.append(f"  Set manually: {escape_markdown(line.override)}")
             if line.same_as:

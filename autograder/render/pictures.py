@@ -37,14 +37,14 @@ def draw_heatmap(matrix: Sequence[Sequence[float]], title: str, leaks: bool = Fa
             if level:
                 shades.setdefault(level, []).append(f"M{s} {t}h{length}v1h-{length}z")
             s += length
-    said = f"{title}: {T} by {T}, the largest value is {largest:.2g}."
+    label = f"{title}: {T} by {T}, the largest value is {largest:.2g}."
     if leaks:
-        said += f" {count} cells above the diagonal are not zero, the largest {worst:.2g}." if count else (
+        label += f" {count} cells above the diagonal are not zero, the largest {worst:.2g}." if count else (
             " Everything above the diagonal is zero."
         )  # fmt: skip
     paths = "".join(f'<path class="{name}" d="{"".join(parts)}"/>' for name, parts in sorted(shades.items()))
     return Markup(
-        f'<svg class="heat" role="img" viewBox="-0.5 -0.5 {T + 1} {T + 1}" aria-label="{escape(said)}">'
+        f'<svg class="heat" role="img" viewBox="-0.5 -0.5 {T + 1} {T + 1}" aria-label="{escape(label)}">'
         f'<rect class="frame" x="0" y="0" width="{T}" height="{T}"/>{paths}</svg>'
     )
 
@@ -63,11 +63,11 @@ def draw_curve(values: Sequence[float], title: str, across: str, down: str) -> M
         return f"{x:.1f},{y:.1f}"
 
     points = [place(n, value) for n, value in enumerate(values) if abs(value) < INFINITY]
-    said = f"{title}: from {values[0]:.3g} at {across} 0 to {values[-1]:.3g} at {across} {len(values) - 1}."
+    label = f"{title}: from {values[0]:.3g} at {across} 0 to {values[-1]:.3g} at {across} {len(values) - 1}."
     bottom = HEIGHT - BOTTOM
     dots = "".join(f'<circle cx="{p.split(",")[0]}" cy="{p.split(",")[1]}" r="2.5"/>' for p in points)
     return Markup(
-        f'<svg class="curve" role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{escape(said)}">'
+        f'<svg class="curve" role="img" viewBox="0 0 {WIDTH} {HEIGHT}" aria-label="{escape(label)}">'
         f'<path class="axis" d="M{LEFT} 4V{bottom}H{WIDTH - 4}"/>'
         f'<text x="{LEFT - 6}" y="14" text-anchor="end">{high:.3g}</text>'
         f'<text x="{LEFT - 6}" y="{bottom}" text-anchor="end">{low:.3g}</text>'
@@ -83,7 +83,7 @@ def draw_bars(counts: Sequence[tuple[str, int]], title: str) -> Markup:
     """Draw a histogram: one bar per label, with its count above."""
     most = max((count for _, count in counts), default=0) or 1
     step = (WIDTH * 2) / max(1, len(counts))
-    said = f"{title}: " + ", ".join(f"{label}: {count}" for label, count in counts if count)
+    text = f"{title}: " + ", ".join(f"{label}: {count}" for label, count in counts if count)
     parts = []
     for n, (label, count) in enumerate(counts):
         height = (HEIGHT - 52) * count / most
@@ -94,6 +94,6 @@ def draw_bars(counts: Sequence[tuple[str, int]], title: str) -> Markup:
         if count:
             parts.append(f'<text {middle} y="{y - 5:.1f}">{count}</text>')
     return Markup(
-        f'<svg class="bars" role="img" viewBox="0 0 {WIDTH * 2} {HEIGHT}" aria-label="{escape(said)}">'
+        f'<svg class="bars" role="img" viewBox="0 0 {WIDTH * 2} {HEIGHT}" aria-label="{escape(text)}">'
         f"{''.join(parts)}</svg>"
     )

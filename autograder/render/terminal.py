@@ -1,4 +1,4 @@
-"""Print a report as text: points per criterion, failed checks with reasons, next step. Plain off a terminal."""
+"""Print a report as text: points per criterion, failed checks with reasons, next step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from autograder.grading.report import CriterionFacts, Report, Status, Verdict, parse_numbers
+from autograder.grading.report import NO_GRADE, STATUS_PHRASES, CriterionFacts, Report, Status, Verdict, parse_numbers
 
 MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, ASCII sign, style
     "passed": ("✓", "ok", "green"),
@@ -24,14 +24,7 @@ MARKS: dict[Status, tuple[str, str, str]] = {  # status: sign, ASCII sign, style
     "skipped": ("-", "skip", "dim"),
     "error": ("!", "ERR", "bold red"),
 }
-SAYS: dict[Status, str] = {
-    "not_implemented": "not implemented",
-    "blocked": "blocked",
-    "timeout": "timed out",
-    "crashed": "crashed",
-    "skipped": "not selected",
-    "error": "grader error",
-}
+CLEAR = ("passed", "partial", "failed")  # statuses whose sign needs no phrase
 WIDTH = 100  # columns; wider lines are hard to read
 SHADES = " .:+#"
 PICTURE = 16  # rows and columns of the influence picture
@@ -56,11 +49,11 @@ def _print_report(report: Report, console: Console, width: int) -> None:
     for warning in report.warnings:
         console.print(Text.assemble(("Note: ", "bold yellow"), warning), width=width)
         console.print()
-    begun = any(check.status not in ("not_implemented", "blocked", "skipped") for check in report.checks)
-    if not begun and report.not_implemented:
+    is_begun = any(check.status not in ("not_implemented", "blocked", "skipped") for check in report.checks)
+    if not is_begun and report.not_implemented:
         _print_first_steps(report, console, width)
         return
-    told: dict[str, str] = {}
+    titles: dict[str, str] = {}  # of the check that first shows a message
     for criterion in report.criteria:
         checks = report.of(criterion.id)
         if all(check.status == "skipped" for check in checks):
@@ -72,7 +65,7 @@ def _print_report(report: Report, console: Console, width: int) -> None:
             continue
         _print_criterion(criterion, checks, console, width)
         for check in checks:
-            _print_check(check, told, console, width)
+            _print_check(check, titles, console, width)
         console.print()
     if report.not_implemented:
         _print_next(report, console, width)
@@ -83,7 +76,7 @@ def _print_report(report: Report, console: Console, width: int) -> None:
         could = ", ".join(report.provenance.accepted_risks)
         console.print(Text(f"Graded in a weaker sandbox (risk accepted): student code could {could}.", "yellow"))
     if not report.gradable:
-        console.print(Text("The grader itself failed in a check, so there is no grade. Please report it.", "bold red"))
+        console.print(Text(NO_GRADE, "bold red"))
 
 
 def _print_first_steps(report: Report, console: Console, width: int) -> None:
@@ -115,18 +108,18 @@ def _print_criterion(criterion: CriterionFacts, checks: tuple[Verdict, ...], con
     _print_line(console, width, title, _format_points(score, maximum, style))
 
 
-def _print_check(check: Verdict, told: dict[str, str], console: Console, width: int) -> None:
+def _print_check(check: Verdict, titles: dict[str, str], console: Console, width: int) -> None:
     if check.status == "skipped":
         return
     sign, ascii_sign, style = MARKS[check.status]
     if not console.encoding.lower().startswith("utf"):
         sign = ascii_sign
     title = Text.assemble((f"  {sign} ", style), check.title)
-    if check.status in SAYS:
-        title.append(f"  ({SAYS[check.status]})", style)
+    if check.status not in CLEAR:
+        title.append(f"  ({STATUS_PHRASES[check.status]})", style)
     _print_line(console, width, title, _format_points(check.score, check.max_score, style))
     if check.message:
-        first = check.title if check.status == "passed" else told.setdefault(check.message, check.title)
+        first = check.title if check.status == "passed" else titles.setdefault(check.message, check.title)
         message = check.message if first == check.title else f"Same cause as “{first}”."
         if first == check.title or check.status not in ("not_implemented", "blocked"):  # the sign is enough for these
             console.print(Padding(Text(message, "dim" if check.status == "passed" else ""), (0, 0, 0, 4)), width=width)
