@@ -1,5 +1,7 @@
-"""The commands. Exit status: 0 graded, 1 below --fail-under, 2 bad input or usage, 3 the grader itself failed, or
-refused to grade in a weakened sandbox.
+"""Define the commands.
+
+Exit status: 0 graded, 1 below --fail-under, 2 bad input or usage, 3 the grader failed or refused to grade in a weak
+sandbox.
 """
 
 from __future__ import annotations
@@ -39,29 +41,25 @@ def grade(
         Path, typer.Argument(help="a Python file or notebook, or a folder or zip file with one", show_default=False)
     ],
     json: Annotated[
-        Path | None, typer.Option(help="write the report to this file, with the model's sample, if any, next to it")
+        Path | None, typer.Option(help="write the report to this JSON file, and the model's sample, if any, beside it")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="write the report to this file as a web page with pictures")] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="derive the hidden inputs from this number; --official mixes in a new secret")
-    ] = None,
-    secret_file: Annotated[
-        Path | None, typer.Option(help="derive the hidden inputs from the secret in this file")
-    ] = None,
+    html: Annotated[Path | None, typer.Option(help="write the report to this HTML file, with plots")] = None,
+    seed: Annotated[int | None, typer.Option(help="seed for the hidden inputs; --official adds a new secret")] = None,
+    secret_file: Annotated[Path | None, typer.Option(help="file with the secret that seeds the hidden inputs")] = None,
     only: Annotated[str | None, typer.Option(help="grade only this criterion of the rubric")] = None,
     history: Annotated[
-        Path | None, typer.Option(help="keep points in this folder, and report what changed since the last run")
+        Path | None, typer.Option(help="store points in this folder and show changes since the last run")
     ] = None,
     fail_under: Annotated[float | None, typer.Option(help="exit with status 1 below this score")] = None,
     official: Annotated[
         bool, typer.Option("--official", help="refuse to grade unless the sandbox is fully enforced")
     ] = False,
-    accept: Annotated[
+    allow_weak: Annotated[
         bool,
         typer.Option(
             "--allow-weak-sandbox",
             "--accept-weaker-sandbox",
-            help="with --official: grade in a weaker sandbox, and report it",
+            help="with --official: grade in a weak sandbox, and record that in the report",
         ),
     ] = False,
 ) -> None:
@@ -79,7 +77,7 @@ def grade(
         except BadSubmission as error:
             raise BadInput(str(error)) from None
         rows = rubric.load(ctx.obj)
-        if accept and not official:
+        if allow_weak and not official:
             raise BadInput("--allow-weak-sandbox needs --official; without it nothing is refused")
         names = [criterion.id for criterion in rows.criteria]
         if only is not None and only not in names:
@@ -109,7 +107,7 @@ def grade(
             if official:
                 from autograder.sandbox.isolation import selftest
 
-                accepted_risks = selftest.check(zygote, [] if json is None else [json.absolute().parent], accept)
+                accepted_risks = selftest.check(zygote, [] if json is None else [json.absolute().parent], allow_weak)
             report = suite.grade(
                 ctx.obj,
                 submission,
@@ -151,27 +149,27 @@ def submit(
     ctx: typer.Context,
     path: Annotated[Path, typer.Argument(help="the folder with your work")] = Path("student"),
     out: Annotated[Path, typer.Option(help="the zip file to write")] = Path("submission.zip"),
-    history: Annotated[Path | None, typer.Option(help="the folder given to grade --history")] = None,
+    history: Annotated[Path | None, typer.Option(help="the folder passed to grade --history")] = None,
 ) -> None:
     """Pack the zip file to hand in, and list its contents."""
     from autograder.workbench import pack
 
-    made = pack.pack(ctx.obj, path, out, history)
+    packed = pack.pack(ctx.obj, path, out, history)
     print(f"{out}, ready to upload:")
-    for name, data in made.files.items():
+    for name, data in packed.files.items():
         print(f"  {name:14} {len(data) / 1024:6.1f} kB")
-    for name in made.unchanged:
+    for name in packed.unchanged:
         print(f"  {name:14} left out: unchanged")
-    print("\n".join(made.lines))
+    print("\n".join(packed.lines))
 
 
 @app.command()
 def lms(
     ctx: typer.Context,
     platform: Annotated[str, typer.Argument(help="gradescope, prairielearn or junit")],
-    root: Annotated[Path | None, typer.Option(help="the platform's folder, if not the default")] = None,
-    submission: Annotated[Path | None, typer.Option(help="the submission, if not at its default path")] = None,
-    out: Annotated[Path | None, typer.Option(help="the result file, if not at its default path")] = None,
+    root: Annotated[Path | None, typer.Option(help="the platform's folder, if different from the default")] = None,
+    submission: Annotated[Path | None, typer.Option(help="the submission, if different from the default")] = None,
+    out: Annotated[Path | None, typer.Option(help="the result file, if different from the default")] = None,
 ) -> None:
     """Grade on a platform and write the result file it reads."""
     from autograder.lms import PLATFORMS, run
@@ -187,13 +185,13 @@ def package(
     platform: Annotated[str, typer.Argument(help="student, or a platform: gradescope, prairielearn")],
     out: Annotated[Path, typer.Option(help="the zip file to write")],
     secret_file: Annotated[
-        Path | None, typer.Option(help="an earlier package's secret, to reuse its hidden inputs")
+        Path | None, typer.Option(help="secret of an earlier package, to reuse its hidden inputs")
     ] = None,
     image: Annotated[
-        str | None, typer.Option(help="the image for PrairieLearn to pull, if not NAME:prairielearn")
+        str | None, typer.Option(help="image that PrairieLearn pulls, by default NAME:prairielearn")
     ] = None,
 ) -> None:
-    """Make the package to upload to a platform, with a new secret, or the one for students, without a secret."""
+    """Build a package: with a new secret, to upload to a platform; without a secret, for students."""
     from autograder.core.zips import zip_entries
     from autograder.grading import rubric
     from autograder.lms import PLATFORMS, get
@@ -209,10 +207,10 @@ def package(
     image = image or f"{ctx.obj.name}:prairielearn"
     data = zip_entries(collect_student(ctx.obj) if platform == "student" else makers[platform](ctx.obj, secret, image))
     write_whole(out, data, private=platform != "student")
-    inside = "It contains the secret for the hidden inputs: keep it among staff."
+    note = "It contains the secret for the hidden inputs: keep it among staff."
     if platform == "student":
-        inside = "The assignment and the grader, without solution or secret."
-    print(f"{out}: {len(data) / 1024:.0f} kB, for {platform}. {inside}")
+        note = "The assignment and the grader, without solution or secret."
+    print(f"{out}: {len(data) / 1024:.0f} kB, for {platform}. {note}")
 
 
 @app.command()
@@ -252,8 +250,8 @@ def main() -> None:
         elif os.environ.get("AUTOGRADER_DEBUG"):
             raise
         else:
-            what = str(error) if isinstance(error, SandboxError) else f"{type(error).__name__}: {error}"
-            status = _stop(3, f"the grader failed: {what} (AUTOGRADER_DEBUG=1 shows the traceback)")
+            reason = str(error) if isinstance(error, SandboxError) else f"{type(error).__name__}: {error}"
+            status = _stop(3, f"the grader failed: {reason} (AUTOGRADER_DEBUG=1 shows the traceback)")
     sys.exit(status)
 
 

@@ -37,7 +37,7 @@ def check(zygote: Zygote, folders: Iterable[Path], accept: bool) -> tuple[str, .
     if found and not accept:
         raise Refused(
             f"not graded: here student code could {', '.join(found)}. "
-            "Grade elsewhere, or accept this with --allow-weak-sandbox; the report then records it"
+            "Grade elsewhere, or allow this with --allow-weak-sandbox; the report then records it"
         )
     return found
 
