@@ -61,12 +61,12 @@ def describe_location(error: Raised, quoted: int = QUOTE_LENGTHS[0][0]) -> str:
     return f"{error.call} raised in {where}, {file} line {line}{via}{_quote(text, quoted)}."
 
 
-def _quote(line: str, room: int) -> str:
-    return f": `{clean(line, room)}`" if line else ""
+def _quote(line: str, size: int) -> str:
+    return f": `{clean(line, size)}`" if line else ""
 
 
 def _explain(remote: RemoteException, known: Cause | None) -> str:
-    """Return one sentence on the cause: the known mistake, or the shapes involved."""
+    """Return a sentence on the cause: the known mistake, or the shapes involved; empty if there is neither."""
     text = remote.text
     if found := re.search(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)", text):
         _, given, taken, _ = found.groups()
@@ -80,6 +80,6 @@ def _explain(remote: RemoteException, known: Cause | None) -> str:
 
 
 def _format_shapes(remote: RemoteException) -> str:
-    """Return the shapes of the tensors named in that line."""
+    """Return a sentence with the shapes of the tensors named on the line that raised."""
     shown = [f"{clean(name, 24)} is {shape}" for name, shape in remote.shapes[:MAX_SHAPES]]
     return f" Here {', '.join(shown[:-1])}{' and ' if shown[1:] else ''}{shown[-1]}." if shown else ""

@@ -19,7 +19,7 @@ SUITE = "grading"  # the name under which the suite is registered
 
 @pytest.fixture(scope="session")
 def suite(request: pytest.FixtureRequest) -> Suite:
-    """Return the run that these checks belong to."""
+    """Return the current grading run."""
     plugin: Any = request.config.pluginmanager.get_plugin(SUITE)
     found: Suite = plugin
     return found
@@ -40,7 +40,7 @@ def deducted() -> set[str]:
 
 @pytest.fixture
 def notes(suite: Suite, request: pytest.FixtureRequest) -> Notes:
-    """Return the remarks and measurements of the check."""
+    """Return the check's notes: its remark and its measurements."""
     return suite.get_notes(request.node)
 
 

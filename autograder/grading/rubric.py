@@ -81,7 +81,7 @@ def load(assignment: Assignment, path: Path | None = None) -> Rubric:
         text = path.read_text("utf-8")
         raw = tomllib.loads(text)
     except OSError as error:
-        raise RubricError(f"{path}: {error.strerror}; the rubric must be there") from None
+        raise RubricError(f"{path}: {error.strerror}; restore the rubric") from None
     except UnicodeDecodeError:
         raise RubricError(f"{path}: not UTF-8 text; save it as UTF-8") from None
     except tomllib.TOMLDecodeError as error:
@@ -136,5 +136,5 @@ def _parse_entry(
         first = error.errors()[0]
         raise RubricError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     except (KeyError, IndexError, ValueError) as error:
-        what = f"{error} is missing or not a figure of the course" if isinstance(error, KeyError) else str(error)
-        raise RubricError(f"{place}: {what}; compare the entry with the ones around it") from None
+        reason = f"{error} is missing or not a figure of the course" if isinstance(error, KeyError) else str(error)
+        raise RubricError(f"{place}: {reason}; compare the entry with its neighbours") from None

@@ -36,7 +36,7 @@ def read(path: Path, shown: str, remedy: str) -> bytes:
 
 
 def read_or_create(path: Path) -> bytes:
-    """Return the secret in ``path``, created if absent and readable only by its owner. Raises BadInput."""
+    """Return the secret in ``path``; create it if absent, readable only by its owner. Raises BadInput."""
     if not path.exists():
         write_whole(path, draw() + b"\n", private=True)
     with contextlib.suppress(OSError):  # copying the folder may have made it world-readable

@@ -1,4 +1,4 @@
-"""Run ``grade`` in a process of its own: if that is killed for memory or time, its caller still lives to report it."""
+"""Run ``grade`` in a subprocess, so that the caller survives to report it if the kernel kills the grader."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the process ended: its exit status (None after the deadline), its report if any, and its error output."""
+    """The end of the process: its exit status (None after the deadline), its report if any, and its error output."""
 
     status: int | None
     report: Report | None
@@ -25,7 +25,7 @@ class Outcome:
 
 
 def grade(assignment: str, path: Path, target: Path, deadline: float, *options: str, quiet: bool = False) -> Outcome:
-    """Grade ``path`` within ``deadline`` seconds; the report is written to ``target``.
+    """Grade ``path`` within ``deadline`` seconds, and write the report to ``target``.
 
     The environment and the current folder of the caller do not affect it. ``quiet`` captures its output.
     """
@@ -34,10 +34,10 @@ def grade(assignment: str, path: Path, target: Path, deadline: float, *options: 
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
     sys.stdout.flush()
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=quiet, text=True, timeout=deadline, check=False
         )
-        status, error = done.returncode, done.stderr or ""
+        status, error = completed.returncode, completed.stderr or ""
     except subprocess.TimeoutExpired:
         status, error = None, ""
     from autograder.grading.report import Report

@@ -1,8 +1,7 @@
 """Run the checks under pytest and turn the outcomes into verdicts, exactly one for every check of the rubric.
 
-The same plugin serves ``grade`` and a plain ``pytest autograder/assignment/checks --submission PATH``. An
-assignment's checks are the files in its folder ``checks``, one per criterion; its conftest.py adds to the
-fixtures that all assignments have (fixtures.py).
+The same plugin serves ``grade`` and plain pytest (standalone.py). An assignment's checks are the files in its folder
+``checks``, one per criterion; its conftest.py adds to the fixtures of all assignments (fixtures.py).
 """
 
 from __future__ import annotations
@@ -44,8 +43,7 @@ MAX_MESSAGE = 900  # characters, since student text in it may be long
 APPEAL = "If you think your answer is correct, show this message to your instructor."
 MAX_WARNINGS = 5  # warnings shown besides the checks
 
-# A grading run uses none of this machine's pytest plugins, caches or captures, nor parts of pytest that checks don't
-# need, since each one costs time for every submission.
+# Each plugin costs time for every submission.
 DISABLED_PLUGINS = (
     *("terminal", "capture", "assertion", "reports", "cacheprovider", "logging", "warnings", "doctest", "unittest"),
     *("junitxml", "faulthandler", "pastebin", "stepwise", "unraisableexception", "threadexception", "debugging"),
@@ -99,7 +97,7 @@ class Suite:
     # --- used by fixtures -------------------------------------------------------------------------------------------
 
     def get_notes(self, item: pytest.Item) -> Notes:
-        """Return the remark and measurements of the check ``item``."""
+        """Return the notes of the check ``item``."""
         return self._notes.setdefault(get_check_id(item), Notes())
 
     def make_check_generator(self, item: pytest.Item) -> np.random.Generator:
@@ -185,7 +183,7 @@ class Suite:
         self.trouble = str(excrepr).strip().splitlines()[-1]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Record a check file that cannot be imported, so that its checks are not lost silently."""
+        """Record a check file that cannot be imported, or its checks would be lost silently."""
         if report.failed:
             self.trouble = str(report.longrepr).strip().splitlines()[-1]
 
@@ -212,7 +210,7 @@ class Suite:
             found = explain_error(error, needs, self.assignment.exceptions)
             diagnosis = _make_diagnosis(found.diagnosis)
             return make(status=found.status, score=0, message=clean(found.message, MAX_MESSAGE), diagnosis=diagnosis)
-        # Correct submissions never get here: an exception on their ordinary replies is the grader's fault.
+        # An exception on an ordinary reply would be the grader's fault.
         if isinstance(error, WireError) or (self.student.has_odd_reply and isinstance(error, ODD_REPLY_ERRORS)):
             reason = clean(f"{type(error).__name__}: {error}", MAX_MESSAGE // 2)
             return make(
@@ -242,8 +240,7 @@ class Suite:
 def _collect_garbage() -> Iterator[None]:
     """Run the garbage collector after each grading; objects that existed before are frozen meanwhile.
 
-    A scan of those takes 15 ms. They are unfrozen afterwards, since the process may be someone else's, such as a
-    notebook.
+    Scanning them would take 15 ms. They are unfrozen afterwards, since the process may be a caller's.
     """
     gc.freeze()
     try:
@@ -268,7 +265,7 @@ def grade(
 ) -> Report:
     """Run all checks on ``submission``. Raises SandboxError when the grader's own processes fail.
 
-    ``mode`` and ``accepted`` only record the grading conditions in the report.
+    ``mode`` and ``accepted_risks`` only record the grading conditions in the report.
     """
     started = time.perf_counter()
     suite = Suite(assignment, submission, zygote, rubric, secret, on_verdict, only)
@@ -284,7 +281,7 @@ def grade(
         not_implemented = tuple(_list_not_implemented(suite.student, assignment))
         warnings = tuple(_list_warnings(suite.student, assignment))
         suite.close()
-        held = suite.student.layers
+        layers = suite.student.layers
         reason = suite.trouble
         if not reason and code not in NORMAL_EXITS:
             reason = f"pytest ended with {code!r}"
@@ -311,7 +308,7 @@ def grade(
             torch=facts["torch"],
             python=facts["python"],
             platform=facts["platform"],
-            sandbox=held,
+            sandbox=layers,
             mode=mode,
             accepted_risks=accepted_risks,
         ),
@@ -332,7 +329,7 @@ def grade(
 
 @functools.cache
 def grader_version(assignment: Assignment) -> str:
-    """Return the release and a hash of the files that decide verdicts, so that different graders never look alike."""
+    """Return the release and a hash of the files that decide verdicts, so that no two graders share a version."""
     digest = hashlib.sha256()
     for part in (*(PACKAGE / name for name in VERDICT_FOLDERS), assignment.folder):
         for path in sorted(part.rglob("*.py")):
@@ -380,11 +377,11 @@ def _list_warnings(student: StudentCode, assignment: Assignment) -> Iterator[str
         yield f"{clean(message, MAX_MESSAGE)} Everything else defined there is graded."
     if len(troubles) > MAX_WARNINGS:
         yield f"At least {len(troubles) - MAX_WARNINGS} more statements also failed."
-    if left := student.skipped:
-        several = f"{left.count} other statements were" if left.count > 1 else "One other statement was"
+    if skipped := student.skipped:
+        others = f"{skipped.count} other statements were" if skipped.count > 1 else "One other statement was"
         yield (
-            f"Only a notebook's definitions and the code they use are graded. {several} not run"
-            f"{', the first' if left.count > 1 else ''} in {left.place}, line {left.line}: `{left.text}`."
+            f"Only a notebook's definitions and the code they use are graded. {others} not run"
+            f"{', the first' if skipped.count > 1 else ''} in {skipped.place}, line {skipped.line}: `{skipped.text}`."
         )
 
 

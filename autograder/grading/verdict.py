@@ -1,4 +1,4 @@
-"""Turn a check that did not pass into a verdict: exceptions that checks raise, and messages for student errors."""
+"""Turn a check that did not pass into a status and message; define the exceptions that checks raise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.sandbox.remote.errors import Crashed, ImportFailed, NotDefined, 
 
 
 class Failed(Exception):
-    """The measured result is not the expected one. ``seen`` gives the numbers, ``hint`` a possible cause.
+    """A measured result differs from the expected one. ``seen`` gives the numbers, ``hint`` a possible cause.
 
     ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or ``either`` one.
     """
@@ -22,8 +22,8 @@ class Failed(Exception):
     status: Status = "failed"
 
     def __init__(self, seen: str, hint: str = "", causes: Sequence[Cause] = (), either: bool = False) -> None:
-        said = [" ".join(filter(None, (seen, cause, hint))) for cause in _format_causes(causes, either)]
-        super().__init__(next(filter(exceptions.fits_message, said), said[-1]))
+        messages = [" ".join(filter(None, (seen, cause, hint))) for cause in _format_causes(causes, either)]
+        super().__init__(next(filter(exceptions.fits_message, messages), messages[-1]))
         self.diagnosis = [(cause.name, cause.sentence) for cause in causes]
 
 
@@ -56,8 +56,8 @@ class Explanation:
 def explain_error(error: StudentError, needs: tuple[str, ...], known: Iterable[Cause]) -> Explanation:
     """Return status and message for a call that returned no value, in a check that needs the definitions ``needs``.
 
-    The check grades the first of ``needs``: if that, or its file, is absent, the status is ``missing``; for any other
-    it is ``blocked``. ``known`` are the mistakes that an exception can identify.
+    The check grades the first of ``needs``: if that, or its file, is absent, the status is ``not_implemented``; for any
+    other it is ``blocked``. ``known`` are the mistakes that an exception can identify.
     """
     if isinstance(error, ImportFailed) and error.name in needs[:1]:
         error = Raised(error.call, error.remote)
