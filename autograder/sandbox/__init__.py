@@ -1,1 +1,1 @@
-"""Run student code, only here: a zygote with torch loaded, and confined workers forked from it."""
+"""Run student code in confined workers, forked from a zygote with torch loaded."""

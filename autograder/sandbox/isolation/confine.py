@@ -1,4 +1,4 @@
-"""Confine a worker before it runs any student code: it gives up everything that the code could abuse.
+"""Confine a worker before it runs student code: drop every right that the code could abuse.
 
 The layers use kernel features that need no privilege, and each is skipped if unavailable. The report's provenance
 names the layers in force:
@@ -14,8 +14,8 @@ names the layers in force:
 
 A worker with its own user may be unable to read its libraries: containers often have a virtual environment under
 /root, closed to others. The zygote tests this once. If libraries are unreadable the user stays, since student code
-imports late and preloading cannot foresee what; Landlock and seccomp then do the work. With no_open nothing is read
-later anyway (the zygote has loaded what students use), so the user is changed.
+imports late and not all of it can be preloaded; Landlock and seccomp then separate workers. With no_open, no file is
+read later anyway (the zygote has preloaded the libraries), so the user is changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Attempt to escape the sandbox; the self-test submits this file. Student code must fail at each function.
+"""Attempt to escape the sandbox; the self-test submits this file like student code.
 
-A function that returns has succeeded; OSError means that it was denied. A success does no harm.
+Each function makes one attempt: it returns if that succeeded, and raises OSError if it was denied. No success does
+harm.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def enter(folder: str) -> int:
 
 def create(path: str) -> int:
     """Create a file."""
-    return Path(path).write_text("left by the canary")
+    return Path(path).write_text("left by the self-test")
 
 
 def overwrite(path: str) -> None:
@@ -85,13 +86,13 @@ def connect(port: int) -> None:
 def send(port: int) -> None:
     """Send a datagram."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        sender.sendto(b"canary", ("127.0.0.1", port))
+        sender.sendto(b"self-test", ("127.0.0.1", port))
 
 
 def listen() -> None:
     """Bind a socket that others can reach."""
     with socket.socket(socket.AF_UNIX) as server:
-        server.bind("\0autograder-canary")
+        server.bind("\0autograder-selftest")
 
 
 def signal(pid: int) -> None:

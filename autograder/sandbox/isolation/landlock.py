@@ -1,4 +1,4 @@
-"""Restrict the files a process can reach with Landlock, which the kernel (5.13 or newer) enforces without privilege.
+"""Restrict the files that a process can reach, with Landlock (Linux 5.13 or newer), which needs no privilege.
 
 Python's library, installed packages and shared libraries stay readable, so that late imports work; only the scratch
 folder is writable. The existence of a path stays visible.
@@ -40,7 +40,7 @@ SYSTEM = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The remaining rights: paths, each with the rights to it and everything below."""
+    """The rights that remain: for each path, those to it and everything below."""
 
     abi: int
     rules: tuple[tuple[str, int], ...]
@@ -62,7 +62,7 @@ class Policy:
 
 
 def prepare(root: str) -> Policy | None:
-    """Return the files a student's process may read; None without Landlock. ``root`` contains the grader's package."""
+    """Return the policy for a student's process, or None without Landlock; ``root`` contains the grader's package."""
     try:
         abi = syscalls.syscall(CREATE_RULESET, None, 0, VERSION)
     except OSError:

@@ -1,4 +1,4 @@
-"""Remove what submissions leave behind: folders of any depth, mode and number of files."""
+"""Remove the scratch folders of submissions, whatever their depth, modes and number of files."""
 
 from __future__ import annotations
 

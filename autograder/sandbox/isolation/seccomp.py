@@ -1,4 +1,4 @@
-"""Restrict a process's system calls with seccomp. A filter in classic BPF needs no privilege and no library.
+"""Restrict a process's system calls with seccomp: a filter in classic BPF, without privilege or library.
 
 Calls not listed here stay allowed, since torch and Python need many. Calls of newer kernels return ENOSYS, and
 libraries fall back to older ones.
@@ -53,21 +53,20 @@ setxattr 188 5  lsetxattr 189 6  fsetxattr 190 7  removexattr 197 14  lremovexat
 getxattr 191 8  lgetxattr 192 9  fgetxattr 193 10  listxattr 194 11  llistxattr 195 12  flistxattr 196 13
 utime 132 -  utimes 235 -  futimesat 261 -  utimensat 280 88  flock 73 32  truncate 76 45
 """
-# These succeed and do nothing: scratch files never need to reach the disk, and waiting for it would delay others.
+# These do nothing and return 0, since waiting for the disk would delay others.
 SYNC_CALLS = """
 sync 162 81  syncfs 306 267  fsync 74 82  fdatasync 75 83  sync_file_range 277 84  msync 26 227
 """
 # Callers fall back to an older call whose arguments a filter can inspect.
 NEWER_CALLS = "clone3 435 435  openat2 437 437"
-# Without Landlock no file is opened at all. The error is then "no such file", since code expects that: it imports or
-# reads optional files only if they exist.
+# Denied without Landlock, as "no such file", since libraries read optional files only if they exist.
 OPEN_CALLS = "open 2 -  openat 257 56"
 CHANGE_CALLS = """
 creat 85 -  rmdir 84 -  unlink 87 -  unlinkat 263 35  rename 82 -  renameat 264 38
 renameat2 316 276  link 86 -  linkat 265 37  symlink 88 -  symlinkat 266 36  mknod 133 -  mknodat 259 33
 """
 
-OWN_PID = -1  # stands for the process's own pid
+OWN_PID = -1  # replaced by the process's own pid
 ALL_BITS = 0xFFFFFFFF
 O_ACCMODE, O_TRUNC, O_DSYNC = 3, 0x200, 0x1000
 FUTEX_PRIVATE = 128
@@ -135,8 +134,8 @@ class Filter:
     def apply(self) -> None:
         """Filter this process's calls permanently. Raises OSError if the kernel refuses."""
         code = ctypes.create_string_buffer(self.code, len(self.code))
-        for place in self.pids:
-            struct.pack_into("=I", code, place, os.getpid())
+        for offset in self.pids:
+            struct.pack_into("=I", code, offset, os.getpid())
         program = ctypes.create_string_buffer(struct.pack("@HP", len(self.code) // 8, ctypes.addressof(code)))
         syscalls.prctl(syscalls.PR_SET_SECCOMP, 2, program)
 

@@ -1,4 +1,4 @@
-"""Test the sandbox before grades count: a probe, submitted like student code, attempts to escape.
+"""Test the sandbox before official grading: escape attempts, submitted like student code, must fail.
 
 Layer names only say what was applied; an attempt shows whether it works on this machine. Each successful attempt is
 described by a phrase that completes "student code could".
@@ -43,9 +43,9 @@ def check(zygote: Zygote, folders: Iterable[Path], accept: bool) -> tuple[str, .
 
 
 def find_escapes(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...]:
-    """Return what student code could do here. ``folders``, such as those of the results, must be out of its reach.
+    """Return the escapes that student code could make here; ``folders`` must be out of its reach.
 
-    Raises OSError if a folder is not writable, SandboxError if the probe itself fails.
+    Raises OSError if a folder is not writable, SandboxError if the self-test itself fails.
     """
     student = StudentCode(
         zygote, {ESCAPE_ATTEMPTS.name: ESCAPE_ATTEMPTS.read_bytes()}, Contract(main=ESCAPE_ATTEMPTS.stem)
@@ -54,11 +54,11 @@ def find_escapes(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...
     with ExitStack() as stack:
         stack.callback(student.close)
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        for leak, name, argument in _list_attempts(zygote, folders, listener.getsockname()[1], stack):
-            if leak not in found and _succeeds(student, name, argument):
-                found.append(leak)
+        for escape, name, arguments in _list_attempts(zygote, folders, listener.getsockname()[1], stack):
+            if escape not in found and _succeeds(student, name, arguments):
+                found.append(escape)
         layers = student.layers
-    # The same layers deny everything that the probe does not attempt.
+    # A missing layer also leaves open what is not attempted.
     if "seccomp" not in layers:
         found.append("make system calls that seccomp would deny")
     if not any(layer in ("uid", "no_open") or layer.startswith("landlock") for layer in layers):
@@ -69,21 +69,21 @@ def find_escapes(zygote: Zygote, folders: Iterable[Path] = ()) -> tuple[str, ...
 def _list_attempts(
     zygote: Zygote, folders: Iterable[Path], port: int, stack: ExitStack
 ) -> Iterable[tuple[str, str, tuple[Any, ...]]]:
-    """Yield (escape, function of the intruder, its arguments); executing comes last, since it ends the process."""
-    for folder in (Path(tempfile.mkdtemp(prefix="canary-", dir=zygote.folder)), *folders):
-        file = folder / f".autograder-canary-{secrets.token_hex(8)}"
+    """Yield (escape, function in escape_attempts.py, its arguments); ``execute`` is last, since it ends the process."""
+    for folder in (Path(tempfile.mkdtemp(prefix="selftest-", dir=zygote.folder)), *folders):
+        file = folder / f".autograder-selftest-{secrets.token_hex(8)}"
         new = file.with_suffix(".new")
         for path in (file, new):
             stack.callback(path.unlink, missing_ok=True)
-        file.write_text("canary")  # like a report, with the user's umask
+        file.write_text("self-test")  # like a report, with the user's umask
         yield "read the grader's files", "read", (str(file),)
         for name, path in (("create", new), ("overwrite", file), ("touch", file)):
             yield "change the grader's files", name, (str(path),)
     yield "read the grader's code", "read", (__file__,)
     yield "read the grader's code", "read", (str(ESCAPE_ATTEMPTS),)
-    for beside in (*sorted((ROOT / "reference").glob("*.py")), ROOT / "pyproject.toml"):
-        if beside.exists():
-            yield "read the grader's code", "read", (str(beside),)
+    for file in (*sorted((ROOT / "reference").glob("*.py")), ROOT / "pyproject.toml"):
+        if file.exists():
+            yield "read the grader's code", "read", (str(file),)
     yield "look into the home folder", "enter", (os.path.expanduser("~"),)
     yield "start processes", "fork", ()
     yield "start threads", "start_thread", ()

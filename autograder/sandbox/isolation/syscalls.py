@@ -1,4 +1,4 @@
-"""Make system calls that Python lacks, through the C library. On other systems each of them fails."""
+"""Make system calls that Python lacks, through the C library; outside Linux each raises OSError."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def switch_user(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
-    syscalls.drop_capabilities()  # already dropped with the user, unless the system keeps them
+    syscalls.drop_capabilities()  # needed if the system keeps them on a change of user
 
 
 def kill_all(uid: int) -> None:
@@ -116,7 +116,7 @@ def list_processes() -> Iterator[Process]:
 
 
 def can_read(uid: int, folders: Sequence[str]) -> bool:
-    """Return whether a process of ``uid`` can reach the current folder, read ``folders``, and be killed."""
+    """Return whether a process of ``uid`` can reach the current folder, read ``folders``, and be killed from here."""
     ours, theirs = socket.socketpair()
     pid = syscalls.fork()
     if pid == 0:
@@ -134,14 +134,14 @@ def can_read(uid: int, folders: Sequence[str]) -> bool:
         finally:
             os._exit(0)
     theirs.close()
-    done = ours.recv(1) == b"+"
+    is_able = ours.recv(1) == b"+"
     try:
         os.kill(pid, signal.SIGKILL)
     except PermissionError:
-        done = False
+        is_able = False
     ours.close()
     os.waitpid(pid, 0)
-    return done
+    return is_able
 
 
 def _has_account(uid: int) -> bool:

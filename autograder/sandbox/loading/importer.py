@@ -1,8 +1,8 @@
 """Import student files from memory, so that no folder of a submission is ever on the path.
 
 A file is executed statement by statement. A statement that raises, or a definition that does not parse, is recorded
-with its error, and the others still run. A notebook replaces the main module, with those of its statements that
-count (notebook_slice.py).
+with its error, and the others still run. A notebook replaces the main module; only its needed statements
+are executed (notebook_slice.py).
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         # A file named like a standard module is ignored: libraries loaded later must find the real one.
-        own = self._get_file(fullname) in self.files and fullname not in sys.stdlib_module_names
-        if path is None and own:
+        is_own = self._get_file(fullname) in self.files and fullname not in sys.stdlib_module_names
+        if path is None and is_own:
             return importlib.util.spec_from_loader(fullname, self, origin=self._get_file(fullname))
         return None
 
@@ -59,12 +59,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         name = module.__file__ = self._get_file(module.__name__)
         troubles = self.failed_statements.setdefault(module.__name__, [])
         flags = 0
-        for names, place, node in self._get_steps(name):
+        for names, file, node in self._get_steps(name):
             try:
                 if isinstance(node, SyntaxError):
                     raise node
                 flags |= parse.get_compiler_flags(node)
-                exec(compile(ast.Module([node], []), place, "exec", flags, dont_inherit=True), module.__dict__)
+                exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), module.__dict__)
             except BaseException as error:  # also SystemExit: the statements after it still run
                 troubles.append(FailedStatement(names, error))
                 for bound in names:  # an earlier definition of that name no longer counts
@@ -73,12 +73,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             troubles[:] = [t for t in troubles if not t.names or not all(n in module.__dict__ for n in t.names)]
 
     def find_definitions(self, module: str) -> dict[str, tuple[str, int, list[str]]]:
-        """Return for each top-level class and function its file or cell, the line to look at, and its stubs."""
+        """Return the file or cell, the line to look at, and the stubs of each top-level class and function."""
         found = {}
-        for _, place, node in self._get_steps(self._get_file(module)):
+        for _, file, node in self._get_steps(self._get_file(module)):
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
                 stubs = _find_stubs(node)
-                found[node.name] = (place, min(stubs.values(), default=node.lineno), list(stubs))
+                found[node.name] = (file, min(stubs.values(), default=node.lineno), list(stubs))
         return found
 
     def _get_file(self, module: str) -> str:
@@ -87,7 +87,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return NOTEBOOK if module == self.main and file not in self.files else file
 
     def _get_steps(self, file: str) -> list[Step]:
-        """Return the statements of a file to execute; cached for executing and describing it."""
+        """Return the statements of a file to execute; cached, since describing the file needs them again."""
         if file not in self._cache:
             self._cache[file] = list(self._parse_notebook() if file == NOTEBOOK else self._parse_file(file))
         return self._cache[file]
@@ -114,15 +114,15 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 (notebook_slice.format_cell_name(cell), line, texts[cell - 1].split("\n")[line - 1].strip())
             )
         for statement in found:
-            place = notebook_slice.format_cell_name(statement.cell)
+            name = notebook_slice.format_cell_name(statement.cell)
             if isinstance(statement.node, SyntaxError):
-                yield tuple(statement.binds), place, statement.node
+                yield tuple(statement.binds), name, statement.node
             elif statement in kept:
-                yield _find_bound_names(statement.node), place, statement.node
+                yield _find_bound_names(statement.node), name, statement.node
 
-    def _register_source(self, place: str, text: str) -> None:
-        self.sources.add(place)
-        linecache.cache[place] = (len(text), None, parse.split_lines(text), place)
+    def _register_source(self, name: str, text: str) -> None:
+        self.sources.add(name)
+        linecache.cache[name] = (len(text), None, parse.split_lines(text), name)
 
 
 def _find_stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Select the statements of a notebook to execute: what the assignment asks for, and everything that uses.
+"""Select the statements of a notebook to execute: the assignment's definitions and everything that they use.
 
 A notebook contains more than definitions: it installs, plots, trains and experiments. From the names asked for, this
 module follows looked-up names to the statements that bind them, and leaves out the rest. Of several definitions of a
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from autograder.sandbox.loading import parse
 
 MAX_COMMANDS = 50  # lines of one cell recognised as commands one by one
-# Cell magics around ordinary code; %%writefile model.py is a way to write a class, too.
+# Cell magics around ordinary code; %%writefile model.py can hold a class, too.
 CODE_MAGIC = re.compile(r"%%(time|timeit|capture|prun|python3?|py|writefile\s+(-a\s+)?\S+\.py)\b")
 COMMAND = re.compile(r"\s*(?P<sure>[%!]|\w[\w, ]*=\s*[%!])|\s*\?|.*\?\s*$")
 CHECK_CALL = re.compile(r"(from|import)\s+autograder\b|check(\.\w+)?\(")  # the calls that ask for points
@@ -59,8 +59,8 @@ def parse_statements(cells: Iterable[str]) -> tuple[list[Statement], list[tuple[
     """Return all statements in order, and (cell, line) of each notebook command."""
     found, commands = list[Statement](), list[tuple[int, int]]()
     for cell, text in enumerate(cells, 1):
-        code, own = remove_commands(text)
-        commands += [(cell, line) for line in own]
+        code, removed = remove_commands(text)
+        commands += [(cell, line) for line in removed]
         for names, body in parse.parse_statements(code):
             if isinstance(body, SyntaxError):
                 body.filename = format_cell_name(cell)
@@ -157,7 +157,7 @@ def _find_lookups(code: types.CodeType, names: _Names) -> set[str]:
     return found
 
 
-# --- what is needed ---------------------------------------------------------------------------------------------------
+# --- selection -----------------------------------------------------------------------------------------------------
 
 
 def select_needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Statement]:
@@ -170,8 +170,10 @@ def select_needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Sta
     for number, statement in enumerate(found):
         for name in statement.binds:
             binding[name].append(number)
-    calm = {n for n, made in binding.items() if all(isinstance(found[m].node, (*DEFINITION, *IMPORT)) for m in made)}
-    names = _Names(calm, (set(binding) | DYNAMIC_LOOKUPS) - calm)
+    harmless = {
+        n for n, made in binding.items() if all(isinstance(found[m].node, (*DEFINITION, *IMPORT)) for m in made)
+    }
+    names = _Names(harmless, (set(binding) | DYNAMIC_LOOKUPS) - harmless)
     definitions = [(n, len(found)) for s in found if isinstance(s.node, DEFINITION) for n in s.binds]
     # A star import may bind any name.
     chosen, seen, open_ends = set(binding["*"]), set[tuple[str, int]](), [(name, len(found)) for name in wanted]

@@ -1,4 +1,4 @@
-"""Parse Python source as far as possible: as a whole, or else piece by piece."""
+"""Parse Python source as far as possible: as a whole, else piece by piece."""
 
 from __future__ import annotations
 import __future__

@@ -1,7 +1,7 @@
 """Replace a student's parts by stubs, known linear maps, so that one class is graded without the others.
 
 The student's constructors still run: only ``forward`` is replaced, of a class or of single modules. A class that
-cannot be built is replaced by one that accepts anything a constructor does to it.
+cannot be built is replaced by one that accepts every use in a constructor.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Stubs:
                 holder[name] = value
 
     def install(self, namespace: dict[str, Any], name: str, matrix: Tensor, replace: bool) -> None:
-        """Make ``forward`` of the class ``name`` multiply by ``matrix``, or replace the whole class."""
+        """Replace ``forward`` of the class ``name`` by a product with ``matrix``, or replace the whole class."""
         cls = namespace.get(name, ABSENT)
         forward = self.make_forward(name, matrix)
         if replace or not isinstance(cls, type):
@@ -58,9 +58,9 @@ class Stubs:
         return forward
 
     def install_in_parts(self, built: nn.Module, name: str, matrix: Tensor, size: int, count: int) -> list[str]:
-        """Do this for the ``count`` modules in ``built`` with ``size`` weights in matrices; return their paths.
+        """Replace ``forward`` of the ``count`` modules in ``built`` with ``size`` weights; return their paths, or none.
 
-        These stand for the class ``name``, which a student may have called otherwise. Empty if there are not so many.
+        They are the class ``name``, under whatever name the student gave it. Only weights in matrices count.
         """
         taken = tuple(f"{path}." for path, child in built.named_modules() if self._is_stub(child))
         found = [

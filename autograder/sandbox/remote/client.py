@@ -1,7 +1,7 @@
-"""Control processes from the grader's side: start a zygote, fork processes from it, call them within limits, kill them.
+"""Control processes from the grader: start a zygote, fork processes from it, call them within limits, kill them.
 
 Nothing here imports torch. A ``Process`` answers one call at a time; each call returns a value or raises one of the
-exceptions below, within its limits.
+exceptions below.
 """
 
 from __future__ import annotations
@@ -135,10 +135,10 @@ class Zygote:
 
     def oracle(self, module: str, root: str) -> Process:
         """Return the process that serves the oracle ``module``, shared by all submissions; restart it after a crash."""
-        kept = self._oracles.get(module)
-        if kept is None or not kept.is_alive:
-            kept = self._oracles[module] = self.fork("oracle", module, root)
-        return kept
+        process = self._oracles.get(module)
+        if process is None or not process.is_alive:
+            process = self._oracles[module] = self.fork("oracle", module, root)
+        return process
 
     def reap(self, pid: int, forked: bool) -> dict[str, Any]:
         """Kill ``pid`` and anything it may have ``forked``, wait for it, and return how it ended."""
@@ -154,9 +154,9 @@ class Zygote:
 
     def close(self) -> None:
         """End the zygote and all its forks."""
-        for kept in self._oracles.values():
+        for process in self._oracles.values():
             with contextlib.suppress(SandboxError):
-                kept.close()
+                process.close()
         self._socket.close()
         if self.facts:  # it may have forked: let it kill its children
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -179,7 +179,7 @@ class Zygote:
         while len(parts) < size:
             part = self._socket.recv(size - len(parts))
             if not part:
-                raise EOFError("it has ended")
+                raise EOFError("it ended")
             parts += part
         return bytes(parts)
 
@@ -215,12 +215,12 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether it can still be called."""
+        """Return whether the process can still be called."""
         return self._is_alive
 
     @property
     def cpu(self) -> float:
-        """Return the CPU seconds used so far, from the kernel's clock of that process."""
+        """Return the CPU seconds used so far, measured by the kernel."""
         if not self._is_alive:
             return self._cpu_at_end
         try:
@@ -231,7 +231,7 @@ class Process:
 
     @property
     def idle(self) -> float:
-        """Return the seconds of calls in which it neither computed nor waited for a CPU; 0 if unknown."""
+        """Return the seconds of all calls during which it neither computed nor waited for a CPU; 0 if unknown."""
         if not self._is_alive:
             return self._idle_at_end
         return 0.0 if self._unexplained < MIN_IDLE else self._subtract_delays(self._unexplained)
@@ -239,7 +239,7 @@ class Process:
     def call(self, operations: Sequence[Operation], cpu: float, wall: float, idle: float = math.inf) -> Any:
         """Run ``operations`` in order and return the value of the last.
 
-        Raises TimedOut or Died, after which the process is gone, or RaisedRemotely, which skips the rest.
+        Raises TimedOut or ProcessDied, after which the process is gone, or RemoteError, which skips the rest.
         """
         if not self._is_alive:
             raise ProcessDied("its process has already ended")
@@ -257,15 +257,15 @@ class Process:
         if not self._is_alive:
             return
         self._idle_at_end = self.idle
-        ended = self._zygote.reap(self.pid, forked=bool(self.layers) and "seccomp" not in self.layers)
-        self._is_alive, self._cpu_at_end, self._exit = False, float(ended["cpu"]), int(ended["exit"])
+        end = self._zygote.reap(self.pid, forked=bool(self.layers) and "seccomp" not in self.layers)
+        self._is_alive, self._cpu_at_end, self._exit = False, float(end["cpu"]), int(end["exit"])
         self._drain()
         self._selector.close()
         self._channel.close()
         os.close(self._out)
         started = time.thread_time()
         scratch.remove(self._folder)
-        self._cpu_at_end += time.thread_time() - started  # cleaning up after it counts as its own time
+        self._cpu_at_end += time.thread_time() - started  # cleaning up counts as the process's own time
 
     def _exchange(self, frame: bytes, cpu: float, wall: float, idle: float = math.inf) -> Any:
         """Send ``frame`` and receive one; descriptors never block, and the clocks are checked between waits."""
@@ -314,7 +314,7 @@ class Process:
                     self._fail(str(error))
 
     def _subtract_delays(self, unexplained: float) -> float:
-        """Return ``unexplained`` seconds minus the time that the busy machine accounts for; 0 if unknown."""
+        """Return ``unexplained`` seconds minus those caused by a busy machine; 0 if unknown."""
         now = _measure_delays(self.pid)
         if now is None or self._delays_before is None:
             return 0.0
@@ -327,7 +327,7 @@ class Process:
         return pending
 
     def _fail(self, reason: str | None) -> NoReturn:
-        """Kill the process and raise Died with the reason; without one, it ended by itself."""
+        """Kill the process and raise ProcessDied with the reason; without one, the process ended by itself."""
         self.close()
         if reason is None:
             killed = signal.Signals(-self._exit).name if self._exit < 0 else ""
@@ -336,7 +336,7 @@ class Process:
 
     def _drain(self) -> None:
         """Read the output, keep the first bytes, and drop the rest without blocking the process."""
-        for _ in range(16):  # a flood is read in turns, so that limits are checked in between
+        for _ in range(16):  # not more at once, so that limits are checked in between
             try:
                 part = os.read(self._out, 1 << 16)
             except (BlockingIOError, OSError):
@@ -349,7 +349,7 @@ class Process:
 
 
 def _measure_delays(pid: int) -> float | None:
-    """Return seconds that ``pid`` or this thread waited for a CPU, or the machine was stalled; None if unknown."""
+    """Return the seconds that ``pid`` or this thread waited for a CPU, or the machine stalled; None if unknown."""
     try:
         _, theirs, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
         _, ours, slices = Path("/proc/thread-self/schedstat").read_text().split()

@@ -1,4 +1,4 @@
-"""Exceptions for a call on the student's side that returned no value; the submission is always the cause."""
+"""Define the exceptions for a call of student code that returned no value; the submission is always the cause."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from autograder.sandbox.remote.client import RemoteException
 
 
 class StudentError(Exception):
-    """A call on the student's side returned no value. ``call`` names it as a student would."""
+    """A call of student code returned no value. ``call`` names it as a student would."""
 
     def __init__(self, call: str, text: str) -> None:
         super().__init__(text)

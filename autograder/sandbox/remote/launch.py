@@ -1,4 +1,4 @@
-"""Launch the zygote's process. Imports little, so that it can start first: importing torch takes longest."""
+"""Launch the zygote's process. This module imports little, so that torch starts loading at once."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def launch(without: Sequence[str] = ()) -> ZygoteProcess:
 
 @contextlib.contextmanager
 def launch_early() -> Iterator[None]:
-    """Launch a process in advance for the first caller; it ends with this context if unused."""
+    """Launch a process for the first caller in advance; end it with this context if unused."""
     if sys.platform != "win32":
-        with contextlib.suppress(OSError):  # the caller will hit and report it again
+        with contextlib.suppress(OSError):  # the caller meets and reports it again
             _spare_processes.append(launch())
     try:
         yield

@@ -17,25 +17,25 @@ from autograder.sandbox.remote.client import (
 from autograder.sandbox.remote.wire import WireError
 
 # CPU seconds, several times what honest submissions need.
-QUERY_CPU = 8.0  # one question
-SUBMISSION_CPU = 10.0  # all questions of one submission; after that, SHORT_CPU each
+QUERY_CPU = 8.0  # one query
+SUBMISSION_CPU = 10.0  # all queries of one submission; after that, SHORT_CPU each
 SHORT_CPU = 0.5  # many times what a correct class needs
 
 
 class TooLarge(SandboxError):
-    """Raised if a question cannot be sent, or takes too long to answer."""
+    """Raised if a query cannot be sent, or takes too long to answer."""
 
 
 class OracleProcess:
-    """A client of the oracle's process, a fork of the zygote without student code, forked at the first question."""
+    """A client of the oracle's process, a fork of the zygote without student code, forked at the first query."""
 
     def __init__(self, zygote: Zygote, assignment: Assignment) -> None:
         self._zygote, self._module, self._root = zygote, assignment.oracle, str(assignment.root)
-        self.cpu = 0.0  # s, spent on the questions of this client
+        self.cpu = 0.0  # s, spent on the queries of this client
 
     @property
     def process(self) -> Process:
-        """Return the process that would answer now; it is another one after a crash."""
+        """Return the process that would answer now; a new one after a crash."""
         return self._zygote.oracle(self._module, self._root)
 
     def ask(self, operation: str, arguments: dict[str, Any], *before: Operation) -> Any:
@@ -46,7 +46,7 @@ class OracleProcess:
         try:
             return process.call([*before, (operation, arguments)], min(QUERY_CPU, left), 10 * QUERY_CPU)
         except KeyboardInterrupt:
-            process.close()  # or the next question would get its answer
+            process.close()  # or the next query would get its answer
             raise
         except (TimedOut, WireError) as error:
             raise TooLarge(f"the oracle cannot answer {operation}: {error}") from error

@@ -1,4 +1,4 @@
-"""Give checks access to an object built by the student's code. Numbers in, numbers out."""
+"""Give checks access to an object that lives in the student's process. Numbers in, numbers out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METHOD_NAMES = {"__call__": "forward"}
 
 
 class Caller(Protocol):
-    """The part of ``StudentCode`` that a module uses."""
+    """The part of ``StudentCode`` that a proxy uses."""
 
     contract: Contract
 
@@ -79,9 +79,9 @@ class ModuleProxy:
         )
 
     def use_stub(self, name: str, matrix: np.ndarray, size: int, count: int) -> bool:
-        """Make the ``count`` parts inside with ``size`` weights compute x @ matrix, if so many exist.
+        """Make the ``count`` parts with ``size`` weights each compute x @ matrix; return False if their number differs.
 
-        They stand for the class ``name``, whose stub then owns their parameters.
+        The stub ``name`` then owns their parameters.
         """
         self._same_process()
         given = {"number": self.number, "name": name, "matrix": matrix, "size": size, "count": count}
@@ -124,7 +124,7 @@ class ModuleProxy:
         return [idx for idx in seen if isinstance(idx, np.ndarray) and idx.ndim]
 
     def push(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Queue ``weights``, which must not change until then, to be copied into these parameters at the next call."""
+        """Queue ``weights`` for the next call, which copies them into the parameters; don't change them before."""
         self._same_process()
         self._student.queue("push", {"number": self.number, "weights": dict(weights)})
 

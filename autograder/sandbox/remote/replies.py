@@ -97,7 +97,7 @@ def parse_load(
 
 
 def has_odd_value(answer: Any) -> bool:
-    """Return whether a reply has an empty array, an opaque value, or a number not finite or beyond LARGEST."""
+    """Return whether a reply has an empty array, an opaque value, or a number that is NaN or exceeds MAX_NUMBER."""
     if isinstance(answer, np.ndarray):
         return not (answer.size and -MAX_NUMBER <= answer.min() <= answer.max() <= MAX_NUMBER)
     if isinstance(answer, (int, float)):

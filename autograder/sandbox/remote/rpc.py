@@ -48,7 +48,7 @@ def perform(operations: Any, requested: list[tuple[str, dict[str, Any]]]) -> Any
 
 
 def as_tensor(value: Any) -> Any:
-    """Return an array as a tensor, and anything else as it is."""
+    """Return an array as a tensor, and any other value unchanged."""
     return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
 
 
@@ -65,7 +65,7 @@ def _as_array(value: Any) -> np.ndarray | None:
 
 
 def _find_context(frame: FrameType, line: str, error: BaseException) -> tuple[str, list[tuple[str, list[int]]]]:
-    """Return what an exception's text omits: a name close to the missing one, and shapes of tensors on the line."""
+    """Return facts that an exception's text omits: a name close to the missing one, shapes of tensors on the line."""
     known, near, shapes = frame.f_locals, "", list[tuple[str, list[int]]]()
     own: Any = known.get("self")
     with contextlib.suppress(Exception):

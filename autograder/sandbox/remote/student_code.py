@@ -1,4 +1,4 @@
-"""Build and call a submission's classes from the checks' side. Numbers in, numbers out.
+"""Build and call a submission's classes for the checks. Numbers in, numbers out.
 
 A handle has one process, started on first use and again after a crash. Permanent failures (a file that cannot be
 imported, a call that hit its limit) are remembered for the whole submission, so later checks do not pay for them again.
@@ -46,7 +46,7 @@ class _Record:
 
     cpu: float = 0.0
     wall: float = 0.0  # s spent in calls
-    idle: float = 0.0  # s of these in which no process computed
+    idle: float = 0.0  # s of these, during which no process computed
     has_odd_reply: bool = False
     output: bytearray = field(default_factory=bytearray)
     permanent_errors: dict[str, StudentError] = field(default_factory=dict)
@@ -104,13 +104,13 @@ class StudentCode:
         return name in self._record.defined[module]
 
     def require(self, name: str) -> None:
-        """Raise Absent or Broken unless the submission defines ``name``, or the import's exception if that failed."""
+        """Raise NotDefined or ImportFailed unless ``name`` is defined; a failed import raises its own error."""
         self._load(self._get_module(name))
         if not self.defines(name):
             raise self._explain_absence(name)
 
     def _explain_absence(self, name: str) -> NotDefined:
-        """Return why an imported file does not define ``name``."""
+        """Return the reason that an imported file does not define ``name``."""
         module = self._get_module(name)
         for names, remote in self._record.failed_statements[module]:
             if name in names:
@@ -120,7 +120,7 @@ class StudentCode:
     def build(
         self, name: str, arguments: Mapping[str, int], seed: int = 0, double: bool = False, apart: bool = False
     ) -> ModuleProxy:
-        """Construct a class of the main module in float32 or float64; ``apart`` if stubs replace its parts entirely.
+        """Construct a class of the main module in float32 or float64; ``apart`` if stubs replace whole classes.
 
         Arguments are passed by name if the constructor has all the names, else by position.
         """
@@ -145,10 +145,10 @@ class StudentCode:
         return ModuleProxy(self, self._process, number, name, parameters, methods, is_module)
 
     def shared(self, name: str, arguments: Mapping[str, int]) -> ModuleProxy:
-        """Return the object that ``build`` gives, built once per process: for checks that set all weights or only
-        look at shapes.
+        """Return the object that ``build`` returns, built once per process, for checks that set all weights or only
+        read shapes.
 
-        Not for checks that must not see state left by an earlier call, such as a mask of that call's length.
+        Don't use it if state left by an earlier call matters, such as a mask of that call's length.
         """
         key = name, tuple(arguments.values())
         if key not in self._shared:
@@ -163,7 +163,7 @@ class StudentCode:
         )
 
     def use_stubs(self, stubs: Mapping[str, np.ndarray], replace: Sequence[str] = ()) -> None:
-        """Make the classes in ``probes`` compute x @ matrix in this handle's process until ``release``.
+        """Make the classes in ``stubs`` compute x @ matrix in this handle's process until ``release``.
 
         Classes in ``replace`` cannot be built and are replaced entirely.
         """
@@ -173,7 +173,7 @@ class StudentCode:
         self.queue("use_stubs", given)
 
     def function(self, name: str, *arguments: Any, seed: int = 0, models: bool = True) -> Any:
-        """Call a function of the submission; return its value. A ``ModuleProxy`` argument stands for the object itself.
+        """Call a function of the submission and return its value; a ``ModuleProxy`` argument refers to its object.
 
         Without ``models``, building an nn.Module raises.
         """
@@ -187,9 +187,9 @@ class StudentCode:
     # --- used by the suite ------------------------------------------------------------------------------------------
 
     def locate(self, name: str) -> Location:
-        """Return where to look in a definition (file or cell, line), and its functions that are still stubs.
+        """Return a definition's file or cell, the line to look at, and its functions that are still stubs.
 
-        A claim made by the file. Raises Absent, Broken, or the import's exception.
+        A claim made by the file. Raises NotDefined, ImportFailed, or the import's exception.
         """
         if not self.defines(name):
             raise self._explain_absence(name)
@@ -207,12 +207,12 @@ class StudentCode:
 
     @property
     def has_odd_reply(self) -> bool:
-        """Return whether a reply of this submission held a value that no correct one does, such as NaN."""
+        """Return whether any reply of this submission had a value that no correct one has, such as NaN."""
         return self._record.has_odd_reply
 
     @property
     def output(self) -> str:
-        """Return the kept part of what the submission printed."""
+        """Return the stored part of the submission's output."""
         return clean(bytes(self._record.output).decode("utf-8", "replace"), self._zygote.limits.output)
 
     @property
@@ -226,7 +226,7 @@ class StudentCode:
 
     @property
     def skipped(self) -> SkippedStatements | None:
-        """Return which statements of a notebook were not executed."""
+        """Return the statements of a notebook that were not executed."""
         return self._record.skipped
 
     @property
@@ -235,7 +235,7 @@ class StudentCode:
         return self._record.layers
 
     def release(self) -> None:
-        """Drop all stubs and the objects that are not shared; with stubs, also the shared objects built meanwhile."""
+        """Drop all stubs, and all objects except shared ones; if stubs were active, also those built meanwhile."""
         if self._replica is not None:
             self._replica.release()
         if self._process is None or (self._objects == self._released and not self._changed):
@@ -244,7 +244,7 @@ class StudentCode:
             self._shared.clear()
         kept = [module.number for module in self._shared.values()]
         try:
-            self.call("what was built", "forget", "forget", {"but": kept})
+            self.call("release", "forget", "forget", {"but": kept})
             self._released, self._changed = self._objects, False
         except StudentError:
             self.close()
@@ -264,7 +264,7 @@ class StudentCode:
             self._queued.clear()
             self._changed = False
 
-    # --- used by modules ----------------------------------------------------------------------------------------------
+    # --- used by proxies ----------------------------------------------------------------------------------------------
 
     @property
     def process(self) -> Process | None:
@@ -314,7 +314,7 @@ class StudentCode:
             raise record.permanent_errors[call] from None
         except ProcessDied as error:
             raise Crashed(call, f"the Python process died: {error}") from None
-        except WireError as error:  # it claims more than can be sent to it
+        except WireError as error:  # it claims more than a frame can hold
             raise Crashed(call, f"the request to the Python process could not be sent: {error}") from None
         except RemoteError as error:
             raise self._translate(call, error.remote) from None
@@ -333,7 +333,7 @@ class StudentCode:
         """Queue an operation without a reply; it runs just before the next call."""
         self._queued.append((operation, arguments))
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- internal ---------------------------------------------------------------------------------------------------
 
     def _get_module(self, name: str) -> str:
         """Return the module that holds the definition of ``name``; a notebook holds those of all missing files."""
@@ -361,8 +361,8 @@ class StudentCode:
         except StudentError as error:
             self._record.permanent_errors[module] = error
             raise
-        self._record.defined[module], self._record.failed_statements[module], left_out = found
-        self._record.skipped = self._record.skipped or left_out
+        self._record.defined[module], self._record.failed_statements[module], skipped = found
+        self._record.skipped = self._record.skipped or skipped
         self._loaded.add(module)
 
     def _count_usage(self, process: Process) -> None:

@@ -2,7 +2,7 @@
 
 A frame is ``u32 header length, u32 body length, header, body``: the header is JSON, the body the raw little-endian
 bytes of the arrays that the header describes. Nothing is unpickled, every length is checked before memory is
-allocated, and text is sanitised here, so that no later code has to.
+allocated, and text is sanitised here, so that later code can rely on it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CODES = {dtype: code for code, dtype in DTYPES.items()}
 
 
 class WireError(Exception):
-    """The data is not a valid frame of this protocol."""
+    """Raised for data that is not a valid frame."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
     def tree(value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise WireError("the value is nested too deeply")
-        if type(value) in PRIMITIVES:  # most values, and faster than the rest
+        if type(value) in PRIMITIVES:  # the fast path for most values
             return value
         if isinstance(value, str):
             return str(value)[: MAX_TEXT + 1]
-        if isinstance(value, dict):  # keys as text: others could all share one hash and take quadratic time
+        if isinstance(value, dict):  # keys as text, since other keys could share one hash and take quadratic time
             return {"dict": [[str(key)[: MAX_TEXT + 1], tree(item, depth + 1)] for key, item in value.items()]}
         if isinstance(value, (tuple, list)):
             items = [item if type(item) in PRIMITIVES else tree(item, depth + 1) for item in value]
@@ -182,7 +182,7 @@ def _decode_arrays(described: list[Any], body: Buffer) -> list[np.ndarray]:
 
 
 class FrameReader:
-    """One frame being received."""
+    """Receive one frame."""
 
     def __init__(self) -> None:
         self._received = _allocate(PREFIX.size)
@@ -214,7 +214,7 @@ class FrameReader:
         return decode(self._received[: self._header], self._received[self._header :])
 
 
-# --- frames on a blocking descriptor (inside the worker and the zygote) ----------------------------------------------
+# --- frames on a blocking descriptor (used in the worker and the zygote) ---------------------------------------------
 
 
 def read(fd: int) -> Any:

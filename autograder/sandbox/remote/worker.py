@@ -1,4 +1,4 @@
-"""Run student code in its own process: import the files, then build, call and change their objects on request.
+"""Run student code in its own process: import files, then build, call and change objects on request.
 
 Student code can tamper with everything here, so every reply is a claim: numbers, names and text that the trusted side
 checks or only displays.
@@ -37,7 +37,7 @@ CACHES = ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCHINDUCTOR_CACHE_DIR")
 
 def main(channel: int, request: dict[str, Any], plan: confine.Plan, uid: int | None) -> None:
     """Serve calls on ``channel``; ``request`` holds the limits and the scratch folder."""
-    # Libraries need these folders; a worker cannot create any, but this one exists.
+    # Libraries write to these folders, and a worker cannot create others.
     os.environ.update(dict.fromkeys(CACHES, request["scratch"]))
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
@@ -74,11 +74,13 @@ class Worker:
     def do_load(self, module: str) -> dict[str, Any]:
         """Import a file; return each definition's location and which of its functions are still stubs."""
         namespace = vars(importlib.import_module(module))
-        written = self.finder.find_definitions(module)
+        definitions = self.finder.find_definitions(module)
         # Errors that explain an absent definition come first.
         troubles = sorted(self.finder.failed_statements[module], key=lambda trouble: not trouble.names)[:MAX_TROUBLES]
         return {
-            "defined": {name: written.get(name, ("", 0, [])) for name, value in namespace.items() if callable(value)},
+            "defined": {
+                name: definitions.get(name, ("", 0, [])) for name, value in namespace.items() if callable(value)
+            },
             "troubles": [
                 {"names": list(trouble.names), "raised": describe(trouble.error, self)} for trouble in troubles
             ],
@@ -101,7 +103,7 @@ class Worker:
         return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": self._parameters(built)}
 
     def do_forget(self, but: list[int]) -> None:
-        """Drop all objects but these, and all stubs."""
+        """Drop all stubs, and all objects except ``but``."""
         self.objects = {number: self.objects[number] for number in but}
         self.stubs.restore()
         self.stubs = stubs.Stubs()
@@ -113,7 +115,7 @@ class Worker:
             self.stubs.install(namespace, name, stubs.as_tensor(matrix), name in replace)
 
     def do_stub_parts(self, number: int, name: str, matrix: np.ndarray, size: int, count: int) -> list[str]:
-        """Do the same for the ``count`` parts of an object with ``size`` weights; return their paths, if so many."""
+        """Make the ``count`` parts of an object with ``size`` weights stubs; return their paths, or none."""
         return self.stubs.install_in_parts(self.objects[number], name, stubs.as_tensor(matrix), size, count)
 
     def do_count_stub_calls(self, number: int, x: np.ndarray) -> dict[str, int]:
@@ -157,7 +159,7 @@ class Worker:
             return getattr(self.objects[number], method)(*map(as_tensor, arguments))
 
     def do_call_function(self, module: str, name: str, arguments: list[Any], seed: int, models: bool = True) -> Any:
-        """Call a function of a file; an argument ``("object", n)`` stands for object ``n``."""
+        """Call a function of a file; an argument ``("object", n)`` refers to object ``n``."""
         _seed(seed)
         function = getattr(importlib.import_module(module), name)
         given = [
@@ -192,7 +194,7 @@ class Worker:
             losses.append(float(loss.detach()))
             if 0 <= losses[-1] < stop:  # a negative loss has not converged
                 break
-            moving = [(p, p.grad, *own) for p, *own in state if p.grad is not None]
+            moving = [(p, p.grad, *moments) for p, *moments in state if p.grad is not None]
             params, gradients, means, squares, counts = ([row[i] for row in moving] for i in range(5))
             with torch.no_grad():
                 # The function behind torch.optim.Adam, whose class takes a second to import.
@@ -218,7 +220,7 @@ class Worker:
                 hook.remove()
 
     def do_record_inputs(self, number: int, module: str, function: str, arguments: list[Any], seed: int) -> list[Any]:
-        """Return the model's inputs while its method, or a function of ``module``, runs, even if that fails."""
+        """Return the model's inputs while its method, or a function of ``module``, runs; ignore that call's failure."""
         seen: list[Any] = []
         hook = self.objects[number].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].clone()))
         with contextlib.suppress(Exception):
@@ -238,7 +240,7 @@ def _seed(seed: int) -> None:
 
 @contextlib.contextmanager
 def _forbid_models() -> Iterator[None]:
-    """Have the constructor of every nn.Module raise."""
+    """Make the constructor of every nn.Module raise."""
 
     def refuse(*_: Any, **__: Any) -> None:
         raise RuntimeError("this function must not build a model; compute with numbers only")
@@ -262,7 +264,7 @@ def _accepts_all(cls: type, arguments: dict[str, Any]) -> bool:
 
 
 def _is_mask(p: torch.Tensor) -> bool:
-    """Return whether a parameter may be a causal mask; fast, since hardly any is."""
+    """Return whether a parameter may be a causal mask."""
     *rest, rows, n = p.shape if p.dim() > 1 else (0, 1)
     square = rows == n > 1 and all(size == 1 for size in rest)
     return square and bool((p.diagonal(0, -2, -1) == p.flatten()[0]).all())

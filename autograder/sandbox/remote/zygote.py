@@ -1,4 +1,4 @@
-"""Load torch once and fork workers on request. This process never holds a secret or student code.
+"""Load torch once and fork workers on request. This process has no secret and runs no student code.
 
 It runs as a clean interpreter and talks to the grader over one socket. A request gives a role and the descriptors of
 the new process; the reply is its pid. Dead children stay zombies until the grader reaps them, so that a pid never
@@ -31,7 +31,7 @@ PRELOADED = [
     *("torch.optim", "torch.utils.data", "torch.utils.checkpoint", "torch.utils.serialization"),
     *("einops", "tqdm", "matplotlib.pyplot", "xml.dom.minidom", "xml.etree.ElementTree"),
 ]
-SWEEP_TIMEOUT = 2.0  # s, to find leftovers of a submission
+SWEEP_TIMEOUT = 2.0  # s, to kill leftover processes of a submission
 SIDE_EFFECTS = {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo"}
 
 
@@ -54,7 +54,7 @@ class Server:
         with contextlib.suppress(OSError):
             syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
         sys.path.remove(root)  # the package is loaded, and students must not find it there
-        self._plan = confine.plan(root, without)  # forks to test layers, so do it while this process is small
+        self._plan = confine.plan(root, without)  # forks to test layers, which is cheap while this process is small
         facts = _load_torch()
         # Load the worker before forking, but never the oracle: no student's process may have it in memory.
         importlib.import_module("autograder.sandbox.remote.worker")
@@ -119,7 +119,7 @@ class Server:
                 return
 
     def _find_strays(self) -> list[int]:
-        """Return adopted children: processes whose own parent, a student's process, has ended."""
+        """Return the adopted children: processes whose parent, a student's process, has ended."""
         return [p.pid for p in list_processes() if p.parent == os.getpid() and p.pid not in self._children]
 
     def _leave(self, *_: object) -> NoReturn:
@@ -175,7 +175,7 @@ def _count_threads() -> int:
 
 
 def _preload() -> None:
-    """Load what student code may import after files can no longer be opened: the standard library, more of torch."""
+    """Load the modules that student code may import once no file can be opened: the standard library, more of torch."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in sorted(sys.stdlib_module_names - SIDE_EFFECTS):
