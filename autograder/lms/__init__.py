@@ -32,7 +32,7 @@ class Platform(Protocol):
     """The interface of each platform module."""
 
     ROOT: Path  # the platform's own folder
-    FAILED: int  # the exit status that the platform takes for "not graded, and not the student's fault"
+    FAILED: int  # exit status for a grader failure
 
     def paths(self, root: Path) -> Paths:
         """Return the layout under ``root``."""

@@ -48,12 +48,12 @@ def render_failure(reason: str, report: Report | None, place: Paths) -> None:
 
 def package(assignment: Assignment, secret: bytes, image: str) -> dict[str, Entry]:
     """Return the contents of the zip file, all at its root; ``image`` is unused."""
-    own = {name: read_text(f"docker/gradescope/{name}", 0o755) for name in ("setup.sh", "run_autograder")}
+    scripts = {name: read_text(f"docker/gradescope/{name}", 0o755) for name in ("setup.sh", "run_autograder")}
     if assignment.module != DEFAULT:
-        run = own["run_autograder"]
+        run = scripts["run_autograder"]
         command = f"autograder --assignment {assignment.module} lms".encode()
-        own["run_autograder"] = Entry(run.data.replace(b"autograder lms", command), run.mode)
-    return own | collect_grader(assignment) | {"secret": Entry(secret, 0o600)}
+        scripts["run_autograder"] = Entry(run.data.replace(b"autograder lms", command), run.mode)
+    return scripts | collect_grader(assignment) | {"secret": Entry(secret, 0o600)}
 
 
 def _format_document(**parts: Any) -> str:
@@ -74,8 +74,8 @@ def _format_check(report: Report, check: Verdict, number: str) -> list[dict[str,
         result |= {"score": check.score, "max_score": check.max_score, "status": status}
     if check.visibility == "visible":
         return [result]
-    there = {"name": result["name"], "number": number, "output": view.withheld_message(check), "visibility": "visible"}
-    return [there, result | {"name": f"{result['name']} (result)", "visibility": check.visibility}]
+    notice = {"name": result["name"], "number": number, "output": view.withheld_message(check), "visibility": "visible"}
+    return [notice, result | {"name": f"{result['name']} (result)", "visibility": check.visibility}]
 
 
 def _select_provenance(report: Report) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def _add_case(suite: ET.Element, report: Report, check: Verdict) -> None:
 
 
 def _format_single(place: Paths, kind: str, type: str, line: str) -> str:
-    """Return a document that holds only one error."""
+    """Return a document with a single error or failure."""
     suites = ET.Element("testsuites")
     suite = _add_suite(suites, "submission", [])
     case = ET.SubElement(suite, "testcase", classname=place.assignment, name="submission", time="0.000")

@@ -42,8 +42,8 @@ def _grade(assignment: Assignment, platform: Platform, place: Paths, target: Pat
         with contextlib.suppress(OSError):  # the platform may have unpacked it world-readable
             os.chmod(place.secret, 0o600)
         options += ["--secret-file", str(place.secret.absolute())]
-    ended = subprocess_grade.grade(assignment.module, place.submission, target, DEADLINE, *options)
-    status, report = ended.status, ended.report
+    outcome = subprocess_grade.grade(assignment.module, place.submission, target, DEADLINE, *options)
+    status, report = outcome.status, outcome.report
     if status == 0 and report is not None and report.gradable:
         for line in report.output.splitlines():
             print(f"  printed: {line}")

@@ -1,8 +1,8 @@
 """Convert a notebook to its cells and back. Only JSON is read here: no code is executed or parsed.
 
 Only the code of a notebook counts. Outputs, text and metadata are dropped at once, so a submission stays small
-whatever it plots, and is unchanged by running it again. sandbox/loading/notebook_slice.py
-decides which code is executed, and how.
+whatever it plots, and is unchanged by running it again. sandbox/loading/notebook_slice.py decides which code is
+executed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_CONTAINERS, MAX_VALUES = 250_000, 2_000_000
 
 
 class BadNotebook(Exception):
-    """The data is not a notebook; the message, part of a line, says what is wrong and what to do."""
+    """Raised for data that is not a notebook; the message, part of a line, names the error and the remedy."""
 
 
 def read(data: bytes) -> list[str]:
@@ -32,7 +32,7 @@ def read(data: bytes) -> list[str]:
     if data.count(b"{") + data.count(b"[") > MAX_CONTAINERS or data.count(b",") > MAX_VALUES:
         raise BadNotebook("too many JSON values to read; clear its outputs and save it")
     try:
-        # No number in a notebook matters, so an endless one is accepted.
+        # int() refuses very long numbers, and none matters here.
         content = json.loads(data, parse_int=len, parse_float=len)
     except RecursionError:
         raise BadNotebook("JSON nested too deeply; save it again in Jupyter") from None
@@ -60,7 +60,7 @@ def write(cells: Sequence[str]) -> bytes:
 
 
 def strip_outputs(name: str, data: bytes) -> bytes:
-    """Return a file without its unread parts: a valid notebook loses its outputs."""
+    """Return a file's bytes; those of a valid notebook without outputs, text and metadata."""
     if not name.lower().endswith(".ipynb") or len(data) > MAX_SIZE:
         return data
     try:

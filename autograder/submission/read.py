@@ -1,4 +1,4 @@
-"""Read a Submission from a path: bytes and names. Nothing in it is executed, parsed or unpacked here."""
+"""Read a Submission from a path: bytes and names. Nothing is executed, parsed or unpacked to disk."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ENCODINGS = {"utf-8", "utf-8-sig", "ascii", "iso8859-1", "iso8859-15", "cp1250",
 
 
 class BadSubmission(Exception):
-    """The path cannot be graded; the message says in one line what is wrong, where, and what to do."""
+    """Raised for a path that cannot be graded; the message names the place, the error and the remedy in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Submission:
     id: str
     format: str
     files: dict[str, bytes]
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the submitted files
     sha256: str
 
 
@@ -149,10 +149,10 @@ def _choose_files(shown: str, entries: list[_Entry], assignment: Assignment) -> 
 def _choose_edited(
     shown: str, mains: list[_Entry], notebooks: list[_Entry], assignment: Assignment
 ) -> tuple[list[_Entry], list[_Entry]]:
-    """Return the one candidate with work in it, as (main file) or (notebook). Raises BadSubmission if several have."""
+    """Return the one edited candidate, a main file or a notebook. Raises BadSubmission if there are several."""
     contract, stubs = assignment.contract, assignment.stubs
     if len(mains) > MAX_NOTEBOOKS or len(notebooks) > MAX_NOTEBOOKS:
-        raise _describe_candidates(shown, mains or notebooks, contract.file)
+        raise _make_candidates_error(shown, mains or notebooks, contract.file)
     given_main = stubs / contract.file
     edited = [entry for entry in mains if (data := entry.read()).strip() and not _is_unedited(given_main, data)]
     given = [cell for path in stubs.glob("*.ipynb") for cell in notebook.read(path.read_bytes())]
@@ -171,14 +171,16 @@ def _choose_edited(
         raise broken[0]
     work = work or mains or notebooks
     if len(work) > 1:
-        raise _describe_candidates(shown, work, contract.file)
+        raise _make_candidates_error(shown, work, contract.file)
     return [entry for entry in work if entry in mains], [entry for entry in work if entry in notebooks]
 
 
-def _describe_candidates(shown: str, candidates: list[_Entry], main: str) -> BadSubmission:
-    what = main if not any(_is_notebook(entry.name) for entry in candidates) else "the file to grade"
+def _make_candidates_error(shown: str, candidates: list[_Entry], main: str) -> BadSubmission:
+    wanted = main if not any(_is_notebook(entry.name) for entry in candidates) else "the file to grade"
     listed = ", ".join(entry.shown for entry in candidates[:5])
-    return BadSubmission(f"{shown}: {len(candidates)} candidates for {what} ({listed}); keep one, move the others away")
+    return BadSubmission(
+        f"{shown}: {len(candidates)} candidates for {wanted} ({listed}); keep one, move the others away"
+    )
 
 
 def _is_unedited(stub: Path, data: bytes) -> bool:

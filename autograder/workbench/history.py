@@ -1,4 +1,4 @@
-"""Compare a run with the last one on the same path, whose points are kept in a small file beside the work."""
+"""Compare a run with the last one on the same path, whose points are stored in a small file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Run(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    sha256: str  # of what was graded
+    sha256: str  # of the submission
     rubric: str
     score: float
     max_score: float
@@ -31,7 +31,7 @@ def load_last(folder: Path, path: Path) -> Run | None:
     """Return the last run on ``path`` stored in ``folder``, or None."""
     try:
         return Run.model_validate_json(_locate_file(folder, path).read_bytes())
-    except (OSError, ValidationError):  # none yet, or from an earlier version; only one line of text is lost
+    except (OSError, ValidationError):  # none yet, or from an earlier version
         return None
 
 
@@ -57,15 +57,17 @@ def describe_change(before: Run | None, report: Report) -> str:
         return ""
     now = _sum_points(report)
     gains = {name: points - before.criteria.get(name, 0) for name, points in now.items()}
-    moved = {name: gain for name, gain in gains.items() if gain}
-    if not moved:
+    changes = {name: gain for name, gain in gains.items() if gain}
+    if not changes:
         same = ", with the same code" if before.sha256 == report.submission.sha256 else ""
         return f"Same score as in the last run{same}."
-    whole = len(now) == len(before.criteria)
-    total = report.score - before.score if whole else sum(moved.values())
-    capped = total != sum(moved.values())
-    most = f" (capped at {report.max_score:g})" if capped else ""
-    parts = ", ".join(name if len(moved) == 1 and not capped else f"{name} {gain:+g}" for name, gain in moved.items())
+    is_complete = len(now) == len(before.criteria)
+    total = report.score - before.score if is_complete else sum(changes.values())
+    is_capped = total != sum(changes.values())
+    most = f" (capped at {report.max_score:g})" if is_capped else ""
+    parts = ", ".join(
+        name if len(changes) == 1 and not is_capped else f"{name} {gain:+g}" for name, gain in changes.items()
+    )
     return f"{total:+g} since the last run{most}: {parts}."
 
 

@@ -54,12 +54,12 @@ class Result:
 
         page = io.StringIO()
         # In a notebook rich would otherwise display its own coloured output.
-        plain = Console(file=page, width=terminal.WIDTH, highlight=False, color_system=None, force_jupyter=False)
-        terminal.show(self.report, plain)
+        console = Console(file=page, width=terminal.WIDTH, highlight=False, color_system=None, force_jupyter=False)
+        terminal.show(self.report, console)
         return page.getvalue().rstrip("\n")
 
     def _format_score(self) -> str:
-        """Return the points as nbgrader reads them without our preprocessor: it would give any text full marks."""
+        """Return the points as text, since nbgrader without our preprocessor gives full marks for any other text."""
         if self.report is None:
             raise RuntimeError(self.trouble)
         bonus = {row.id for row in self.report.criteria if row.bonus}
@@ -113,7 +113,7 @@ def _read_history() -> list[str] | None:
 
 
 def _collect_files(ran: list[str], contract: Contract) -> dict[str, bytes]:
-    """Return the cells that count as a notebook, each at its number, and the Python files that they import."""
+    """Return a notebook of the cells that count, each at its number, and the Python files that they import."""
     # A cell that does not parse was never run.
     texts = [
         text if not isinstance(parse.parse_body(notebook_slice.remove_commands(text)[0]), SyntaxError) else ""
@@ -146,11 +146,11 @@ def _grade(assignment: str, work: Path, target: Path) -> tuple[Report | None, st
         digest.update(path.name.encode("utf-8", "surrogateescape") + b"\0" + path.read_bytes())
     if _last is not None and _last[0] == digest.hexdigest():
         return _last[1], ""
-    ended = subprocess_grade.grade(assignment, work, target, DEADLINE, quiet=True)
-    if ended.status is None:
+    outcome = subprocess_grade.grade(assignment, work, target, DEADLINE, quiet=True)
+    if outcome.status is None:
         return None, f"The grader did not finish within {DEADLINE:g} s; try again."
-    if ended.report is None:
-        said = ended.error.strip().splitlines() or [f"the grader exited with status {ended.status}"]
-        return None, said[-1].removeprefix("autograder: ")
-    _last = (digest.hexdigest(), ended.report)
-    return ended.report, ""
+    if outcome.report is None:
+        lines = outcome.error.strip().splitlines() or [f"the grader exited with status {outcome.status}"]
+        return None, lines[-1].removeprefix("autograder: ")
+    _last = (digest.hexdigest(), outcome.report)
+    return outcome.report, ""
