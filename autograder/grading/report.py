@@ -46,7 +46,7 @@ class _Data(BaseModel):
 
 
 class Diagnosis(_Data):
-    """A named cause that fits what was measured."""
+    """A named mistake that explains the measurement."""
 
     mistake: str
     message: str
