@@ -101,7 +101,7 @@ def grade(
         from autograder.render import terminal
 
         with Console(stderr=True).status("Loading torch ...") as status:
-            zygote.ready()
+            zygote.wait_until_ready()
             status.update("Checking ...")
             accepted_risks: tuple[str, ...] = ()
             if official:

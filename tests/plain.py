@@ -75,7 +75,7 @@ class Nursery:
     def oracle(self, *_: str) -> Here:
         return self._oracle
 
-    def ready(self) -> dict[str, Any]:
+    def wait_until_ready(self) -> dict[str, Any]:
         return {"torch": torch.__version__, "python": "", "platform": ""}
 
 

@@ -494,7 +494,7 @@ def test_a_fork_that_fails_costs_that_submission_alone(monkeypatch: pytest.Monke
     monkeypatch.setattr(launch, "_make_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
     with Zygote() as zygote:
         student = StudentCode(zygote, {"gpt.py": PID.encode()}, Contract(main="gpt"))
-        zygote.ready()
+        zygote.wait_until_ready()
         flag = zygote.folder / "no forks"
         flag.touch()
         folders = sorted(zygote.folder.iterdir())
@@ -527,7 +527,7 @@ def test_what_is_launched_ahead_goes_to_the_first_that_asks_for_all_layers_or_en
             assert other.pid != waiting.process.pid
         with Zygote() as first, Zygote() as second:
             assert first.pid == waiting.process.pid != second.pid
-            assert first.ready()["threads"] == 1
+            assert first.wait_until_ready()["threads"] == 1
     with launch.launch_early():
         (waiting,) = launch._spare_processes
     assert waiting.process.poll() is not None
@@ -539,4 +539,4 @@ def test_a_zygote_that_cannot_load_torch_says_why(monkeypatch: pytest.MonkeyPatc
     environment = launch._make_environment
     monkeypatch.setattr(launch, "_make_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
     with Zygote() as zygote, pytest.raises(SandboxError, match=r"libtorch_cpu\.so: cannot open"):
-        zygote.ready()
+        zygote.wait_until_ready()

@@ -269,7 +269,7 @@ def grade(
     """
     started = time.perf_counter()
     suite = Suite(assignment, submission, zygote, rubric, secret, on_verdict, only)
-    facts = zygote.ready()
+    facts = zygote.wait_until_ready()
     try:
         with _clear_pytest_options(), np.errstate(all="ignore"):  # a student's numbers can be anything
             folder = str(assignment.checks)
@@ -377,7 +377,7 @@ def _list_warnings(student: StudentCode, assignment: Assignment) -> Iterator[str
         yield f"{clean(message, MAX_MESSAGE)} Everything else defined there is graded."
     if len(troubles) > MAX_WARNINGS:
         yield f"At least {len(troubles) - MAX_WARNINGS} more statements also failed."
-    if skipped := student.skipped:
+    if skipped := student.skipped_statements:
         others = f"{skipped.count} other statements were" if skipped.count > 1 else "One other statement was"
         yield (
             f"Only a notebook's definitions and the code they use are graded. {others} not run"

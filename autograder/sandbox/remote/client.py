@@ -97,7 +97,7 @@ class Zygote:
         """Return the zygote's pid."""
         return self._process.pid
 
-    def ready(self) -> dict[str, Any]:
+    def wait_until_ready(self) -> dict[str, Any]:
         """Wait until torch is loaded; return versions and platform. Raises SandboxError with the reason if it fails."""
         if not self.facts:
             self.facts = self._receive(START_TIMEOUT)
@@ -107,7 +107,7 @@ class Zygote:
 
     def fork(self, role: str, module: str = "", root: str = "") -> Process:
         """Fork a new process in ``role``: "student" (confined), or "oracle", which serves ``module`` in ``root``."""
-        self.ready()
+        self.wait_until_ready()
         try:
             folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self.folder))
         except OSError as error:

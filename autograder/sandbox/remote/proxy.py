@@ -113,7 +113,7 @@ class ModuleProxy:
         given = {"number": self.number, "module": self._student.contract.main, "name": part, "idx": idx}
         return self._student.call(call, f"{self.name}.forward", "trace", given, replies.parse_trace)
 
-    def inputs_during(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
+    def record_inputs(self, name: str, *arguments: Any, seed: int = 0) -> list[np.ndarray]:
         """Return the model's inputs, call by call, while its method ``name``, or else the function, runs."""
         self._same_process()
         where = "" if name in self.methods else self._student.contract.main

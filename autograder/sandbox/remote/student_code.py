@@ -53,7 +53,7 @@ class _Record:
     slow: set[str] = field(default_factory=set)
     failed_statements: dict[str, list[tuple[tuple[str, ...], RemoteException]]] = field(default_factory=dict)
     defined: dict[str, dict[str, Location]] = field(default_factory=dict)
-    skipped: SkippedStatements | None = None
+    skipped_statements: SkippedStatements | None = None
     layers: tuple[str, ...] = ()
 
 
@@ -225,9 +225,9 @@ class StudentCode:
         ]
 
     @property
-    def skipped(self) -> SkippedStatements | None:
+    def skipped_statements(self) -> SkippedStatements | None:
         """Return the statements of a notebook that were not executed."""
-        return self._record.skipped
+        return self._record.skipped_statements
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -362,7 +362,7 @@ class StudentCode:
             self._record.permanent_errors[module] = error
             raise
         self._record.defined[module], self._record.failed_statements[module], skipped = found
-        self._record.skipped = self._record.skipped or skipped
+        self._record.skipped_statements = self._record.skipped_statements or skipped
         self._loaded.add(module)
 
     def _count_usage(self, process: Process) -> None:
