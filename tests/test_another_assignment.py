@@ -146,7 +146,7 @@ def test_regrade_keeps_scores_in_a_gradebook(tmp_path: Path) -> None:
 def test_gradescope_gets_its_results(tmp_path: Path) -> None:
     hand_in(tmp_path / "submission", without(MASKED))
     (tmp_path / "source").mkdir()
-    (tmp_path / "source" / "secret").write_bytes(package.new_secret())
+    (tmp_path / "source" / "secret").write_bytes(package.make_secret())
     assert run.run(ASSIGNMENT, "gradescope", tmp_path, None, None) == 0
     text = (tmp_path / "results" / "results.json").read_text("utf-8")
     assert gradescope_validator.problems(text) == []
@@ -179,7 +179,7 @@ def test_only_the_default_assignment_has_a_package_for_students(tmp_path: Path) 
 
 def test_a_package_outside_the_project_is_refused(tmp_path: Path) -> None:
     with pytest.raises(package.PackError, match="move the assignment's package there"):
-        package.grader(replace(ASSIGNMENT, folder=tmp_path))
+        package.collect_grader(replace(ASSIGNMENT, folder=tmp_path))
 
 
 @pytest.mark.parametrize(("text", "passed"), [(RIGHT, 3), (without(MASKED), 2)])
