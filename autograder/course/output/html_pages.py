@@ -61,7 +61,7 @@ def write_pages(book: Gradebook, run: Run, anonymous: bool) -> tuple[Path, ItemA
         rows=rows,
         analysis=analysis,
         anonymous=anonymous,
-        gradebook=html.replace_unsafe_characters(shlex.quote(str(book.folder))),
+        gradebook=html.remove_controls(shlex.quote(str(book.folder))),
         quote=shlex.quote,
         script=Markup(script),
         script_hash=b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -99,8 +99,8 @@ def _write_report(book: Gradebook, result: StudentResult, anonymous: bool) -> st
         points = [f"{check.title}: {check.score:g} of {check.max_score:g}" for check in result.verdicts]
         listed = "\n".join([*(f"{key}: {value}" for key, value in also.items()), *points])
         page, text = (
-            html.render_plain(name, line, listed).encode(),
-            f"{html.replace_unsafe_characters(name)}\n\n{line}\n\n{listed}\n".encode(),
+            html.render_fallback(name, line, listed).encode(),
+            f"{html.remove_controls(name)}\n\n{line}\n\n{listed}\n".encode(),
         )
     write_whole(target.with_suffix(".html"), page)
     write_whole(target.with_suffix(".md"), text)

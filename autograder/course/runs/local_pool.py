@@ -66,7 +66,7 @@ def start_zygote(config: RunConfig, folders: Sequence[Path] = ()) -> tuple[Share
     """
     zygote = SharedZygote()
     try:
-        zygote.ready()
+        zygote.wait_until_ready()
         return zygote, selftest.check(zygote, folders, config.allow_weak_sandbox)
     except BaseException:
         zygote.close()
