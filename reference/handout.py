@@ -1,9 +1,9 @@
-"""The handout and the notebooks, made from one text: `step-05.md.jinja`.
+"""Generate the handout and the notebooks from one template, `step-05.md.jinja`.
 
-The template has the prose, the examples and the places where code goes; `notebook` is true while a notebook is made.
-The code of the classes is taken from `gpt.py`, `head.py` and `paper.py`, the written questions from `answers.md`, and
-the figures from the grader's course configuration. jupytext turns Markdown into cells, and nbgrader takes the solutions
-out. Cells have fixed ids, so the same texts give the same bytes.
+The template has the prose and the examples, and includes the rest: code from `gpt.py`, `head.py` and `paper.py`,
+written questions from `answers.md`, and figures from the course configuration. `notebook` is true while a notebook is
+rendered. jupytext turns Markdown into cells, and nbgrader removes the solutions. Cells have fixed ids, so the same
+texts give the same bytes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 
 from autograder.assignment.sizes import SIZES
 
-KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # a notebook has to name one
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # required in a notebook
 CODE = ("gpt.py", "head.py", "paper.py")
 TEXTS = ("step-05.md.jinja", *CODE, "answers.md")
 
 CELL_ID = re.compile(r'^```python id="[\w-]+"$', re.MULTILINE)
-BLANK_LINES = re.compile(r"(^```.*?^```$)|\n{3,}", re.MULTILINE | re.DOTALL)  # those of code stay
+BLANK_LINES = re.compile(r"(^```.*?^```$)|\n{3,}", re.MULTILINE | re.DOTALL)  # except in code
 QUESTION = re.compile(r"^## (\d+)\. ([^\n]+) \((\d+) points\)\n(.*?)^### BEGIN SOLUTION$", re.MULTILINE | re.DOTALL)
 SOLUTION = re.compile(r"^### BEGIN SOLUTION$.*?^### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
@@ -30,43 +30,43 @@ Texts = Mapping[str, str]
 
 
 class TextError(Exception):
-    """A text cannot be made; the message says in one line which source lacks what."""
+    """A text cannot be generated; the message gives the cause in one line."""
 
 
-def readme(texts: Texts) -> str:
-    """The handout as Markdown."""
-    return CELL_ID.sub("```python", _rendered(texts, notebook=False))
+def make_readme(texts: Texts) -> str:
+    """Return the handout as Markdown. Raises TextError."""
+    return CELL_ID.sub("```python", _render(texts, notebook=False))
 
 
-def readme_page(texts: Texts) -> str:
-    """The handout as a page."""
-    from reference.page import page
+def make_readme_page(texts: Texts) -> str:
+    """Return the handout as an HTML page. Raises TextError."""
+    from reference.page import render_page
 
-    return page(readme(texts))
+    return render_page(make_readme(texts))
 
 
-def source_notebook(texts: Texts) -> str:
-    """The notebook with solutions and marking guides, as nbgrader's `source/` wants it."""
+def make_source_notebook(texts: Texts) -> str:
+    """Return the notebook with solutions and marking guides, for nbgrader's `source/`. Raises TextError."""
     import nbformat
 
-    return _written(nbformat, _notebook(texts))
+    return _serialise(nbformat, _build_notebook(texts))
 
 
-def student_notebook(texts: Texts) -> str:
-    """The notebook as students get it: what `nbgrader generate_assignment` makes of the one with solutions."""
+def make_student_notebook(texts: Texts) -> str:
+    """Return the student notebook, as `nbgrader generate_assignment` would write it. Raises TextError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import nbformat
         from nbgrader.preprocessors import CheckCellMetadata, ClearSolutions, ComputeChecksums, LockCells
 
-    notebook = _notebook(texts)
+    notebook = _build_notebook(texts)
     for step in (LockCells, ClearSolutions, CheckCellMetadata, ComputeChecksums):
         notebook, _ = step().preprocess(notebook, {})
-    return _written(nbformat, notebook)
+    return _serialise(nbformat, notebook)
 
 
-def figures() -> dict[str, Any]:
-    """What the text says about the course's sizes: each number is worked out from the course configuration."""
+def compute_figures() -> dict[str, Any]:
+    """Compute the numbers in the handout from the course configuration."""
     from autograder.assignment import ASSIGNMENT
     from autograder.assignment.measure.initialisation import ABOVE, BELOW
     from autograder.assignment.oracle import parameter_count
@@ -97,26 +97,26 @@ def figures() -> dict[str, Any]:
     }
 
 
-def _rendered(texts: Texts, *, notebook: bool) -> str:
+def _render(texts: Texts, *, notebook: bool) -> str:
     import jinja2
 
     environment = jinja2.Environment(
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
     environment.filters |= {"n": lambda number: f"{number:,}", "signed": lambda number: f"{number:+,}"}
-    code, questions = {name: texts[name] for name in CODE}, _questions(texts["answers.md"])
+    code, questions = {name: texts[name] for name in CODE}, _parse_questions(texts["answers.md"])
 
     def definition(name: str) -> str:
-        return _definition(code, name)[1]
+        return _find_definition(code, name)[1]
 
     def solution(name: str) -> str:
-        file, lines = _definition(code, name)
-        return _cell(name, lines) if notebook else f"→ Write `{name}` in `{file}`."
+        file, lines = _find_definition(code, name)
+        return _format_cell(name, lines) if notebook else f"→ Write `{name}` in `{file}`."
 
     def check(criterion: str) -> str:
         if not notebook:
             return f'→ Check it: `make grade ARGS="--only {criterion}"`'
-        return _cell(f"check-{criterion}", f'from autograder import check\n\ncheck("{criterion}")')
+        return _format_cell(f"check-{criterion}", f'from autograder import check\n\ncheck("{criterion}")')
 
     def written(number: int) -> str:
         title, points, question, answer = questions[number]
@@ -128,7 +128,7 @@ def _rendered(texts: Texts, *, notebook: bool) -> str:
     tools = {"definition": definition, "solution": solution, "check": check, "written": written}
     try:
         text = environment.from_string(texts[TEXTS[0]]).render(
-            figures(), **tools, notebook=notebook, imports=_imports(code)
+            compute_figures(), **tools, notebook=notebook, imports=_find_imports(code)
         )
     except jinja2.TemplateSyntaxError as error:
         raise TextError(f"line {error.lineno}: {error.message}") from error
@@ -137,56 +137,56 @@ def _rendered(texts: Texts, *, notebook: bool) -> str:
     return BLANK_LINES.sub(lambda found: found[1] or "\n\n", text).rstrip("\n") + "\n"
 
 
-def _cell(name: str, lines: str) -> str:
+def _format_cell(name: str, lines: str) -> str:
     return f'```python id="{name}"\n{lines}\n```'
 
 
-def _notebook(texts: Texts) -> Any:
-    """The notebook with solutions; cells that nbgrader is to know bear its metadata."""
+def _build_notebook(texts: Texts) -> Any:
+    """Build the notebook with solutions, and nbgrader's metadata on the cells it grades."""
     import jupytext
     from nbformat.v4 import new_notebook
 
     from autograder.assignment import ASSIGNMENT
     from autograder.grading import rubric
 
-    form = {"extension": ".md", "format_name": "markdown", "split_at_heading": True}
-    cells = jupytext.reads(_rendered(texts, notebook=True), fmt=form).cells
+    markdown = {"extension": ".md", "format_name": "markdown", "split_at_heading": True}
+    cells = jupytext.reads(_render(texts, notebook=True), fmt=markdown).cells
     points = {
         f"check-{c.id}": 0 if c.bonus else sum(k.points for k in c.checks) for c in rubric.load(ASSIGNMENT).criteria
     }
-    points |= {f"written-{number}": most for number, (_, most, _, _) in _questions(texts["answers.md"]).items()}
-    defined = {node.name for name in CODE for node in _definitions(texts[name]) if name != "head.py"}
+    points |= {f"written-{n}": worth for n, (_, worth, _, _) in _parse_questions(texts["answers.md"]).items()}
+    defined = {node.name for name in CODE for node in _parse_definitions(texts[name]) if name != "head.py"}
     for number, cell in enumerate(cells, start=1):
-        own = cell.metadata.get("id")
-        cell.id = own or f"text-{number:02d}"
+        cell_id = cell.metadata.get("id")
+        cell.id = cell_id or f"text-{number:02d}"
         cell.metadata.clear()
-        if own in points or own in defined:
-            graded, manual = own in points, cell.cell_type == "markdown"
+        if cell_id in points or cell_id in defined:
+            graded, manual = cell_id in points, cell.cell_type == "markdown"
             cell.metadata["nbgrader"] = {
                 "schema_version": 3,
-                "grade_id": own,
+                "grade_id": cell_id,
                 "grade": graded,
-                "solution": own in defined or manual,
+                "solution": cell_id in defined or manual,
                 "locked": graded and not manual,
                 "task": False,
-            } | ({"points": points[own]} if graded else {})
+            } | ({"points": points[cell_id]} if graded else {})
     return new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}})
 
 
-def _written(nbformat: Any, notebook: Any) -> str:
+def _serialise(nbformat: Any, notebook: Any) -> str:
     nbformat.validate(notebook)
     text: str = nbformat.writes(notebook)
     return text.rstrip("\n") + "\n"
 
 
-def _definitions(text: str) -> list[ast.ClassDef | ast.FunctionDef]:
+def _parse_definitions(text: str) -> list[ast.ClassDef | ast.FunctionDef]:
     return [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
 
 
-def _definition(code: Mapping[str, str], name: str) -> tuple[str, str]:
-    """The file that defines ``name``, and its lines, from the decorators to the last comment inside."""
+def _find_definition(code: Mapping[str, str], name: str) -> tuple[str, str]:
+    """Return the file that defines ``name`` and its lines, from decorators to last comment. Raises TextError."""
     for file, text in code.items():
-        for node in _definitions(text):
+        for node in _parse_definitions(text):
             if node.name == name:
                 lines = text.splitlines()
                 first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
@@ -194,21 +194,21 @@ def _definition(code: Mapping[str, str], name: str) -> tuple[str, str]:
                 while last < len(lines) and (not lines[last] or lines[last].startswith(" ")):
                     last += 1
                 return file, "\n".join(lines[first:last]).rstrip()
-    raise TextError(f"asks for {name}, which none of {', '.join(code)} defines")
+    raise TextError(f"{name} is not defined in any of {', '.join(code)}")
 
 
-def _imports(code: Mapping[str, str]) -> str:
-    """The imports of gpt.py, without those of the files beside it, which a notebook has in its own cells."""
-    own = {name.removesuffix(".py") for name in code}
+def _find_imports(code: Mapping[str, str]) -> str:
+    """Return the imports of gpt.py, except those of other course files, which a notebook has as cells."""
+    course_files = {name.removesuffix(".py") for name in code}
     text = code["gpt.py"]
     nodes = [node for node in ast.parse(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
-    kept = [node for node in nodes if not (isinstance(node, ast.ImportFrom) and node.module in own)]
+    kept = [node for node in nodes if not (isinstance(node, ast.ImportFrom) and node.module in course_files)]
     lines = [ast.get_source_segment(text, node) or "" for node in kept]
     return re.sub(r"^(import math)\n", r"\1\n\n", "\n".join(lines))
 
 
-def _questions(text: str) -> dict[int, tuple[str, int, str, str]]:
-    """{number: (title, points, question, answer with its marking guide)}."""
+def _parse_questions(text: str) -> dict[int, tuple[str, int, str, str]]:
+    """Return {number: (title, points, question, answer with its marking guide)}. Raises TextError."""
     answers = SOLUTION.findall(text)
     found = QUESTION.findall(text)
     if len(answers) != len(found):

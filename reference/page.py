@@ -1,7 +1,4 @@
-"""The handout as one page for any browser: nothing is loaded, and formulas are MathML.
-
-It looks like the grader's reports, whose style it takes.
-"""
+"""Render the handout as one self-contained HTML page, with formulas as MathML and the style of the reports."""
 
 from __future__ import annotations
 
@@ -50,34 +47,34 @@ nav li { margin: 0; padding: .15rem 0; break-inside: avoid; }
 """
 
 
-def page(text: str) -> str:
-    """A page made of Markdown that begins with its title; every heading can be linked to."""
+def render_page(text: str) -> str:
+    """Render Markdown that begins with its title; every heading gets an anchor."""
     import jinja2
     from markdown_it import MarkdownIt
     from mdit_py_plugins.anchors import anchors_plugin
     from mdit_py_plugins.dollarmath import dollarmath_plugin
 
     markdown = MarkdownIt("commonmark").enable("table")
-    markdown.use(anchors_plugin, max_level=3).use(dollarmath_plugin, renderer=_mathml)
+    markdown.use(anchors_plugin, max_level=3).use(dollarmath_plugin, renderer=_convert_to_mathml)
     tokens = markdown.parse(text)
-    begins = [at for at, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2"]
-    headings = [(tokens[at].attrs["id"], _inline(markdown, tokens[at + 1])) for at in begins]
+    starts = [at for at, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h2"]
+    headings = [(tokens[at].attrs["id"], _render_inline(markdown, tokens[at + 1])) for at in starts]
     environment = jinja2.Environment(trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined)
     return environment.from_string(PAGE).render(
         title=tokens[1].content,
         style=resources.files("autograder.render").joinpath("templates/style.css").read_text("utf-8").strip(),
         headings=headings,
-        first=markdown.renderer.render(tokens[: begins[0]], markdown.options, {}),
-        rest=markdown.renderer.render(tokens[begins[0] :], markdown.options, {}),
+        first=markdown.renderer.render(tokens[: starts[0]], markdown.options, {}),
+        rest=markdown.renderer.render(tokens[starts[0] :], markdown.options, {}),
     )
 
 
-def _inline(markdown: Any, token: Any) -> str:
+def _render_inline(markdown: Any, token: Any) -> str:
     return str(markdown.renderer.renderInline(token.children, markdown.options, {}))
 
 
-def _mathml(formula: str, options: dict[str, Any]) -> str:
+def _convert_to_mathml(formula: str, options: dict[str, Any]) -> str:
     from latex2mathml.converter import convert
 
-    formula = formula.replace(r"\ln ", r"\ln\, ")  # which TeX has by itself
+    formula = formula.replace(r"\ln ", r"\ln\, ")  # TeX adds this space itself
     return convert(formula, display="block" if options["display_mode"] else "inline")

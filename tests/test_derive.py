@@ -197,7 +197,7 @@ def test_check_notices_a_stale_record(tool, root, capsys):
 
 
 def test_a_mistake_in_the_rubric_is_one_line(tool, root, capsys, monkeypatch):
-    def refused():
+    def refused(_assignment):
         raise BadInput("rubric.toml:7: total is 100, but the points sum to 101; change one")
 
     monkeypatch.setattr("autograder.grading.rubric.load", refused)
@@ -216,7 +216,7 @@ def test_a_mistake_in_the_rubric_is_one_line(tool, root, capsys, monkeypatch):
         ("x = 1\n\n", "does not survive jupytext"),
         ("x = 1", "does not survive jupytext"),
         ("if 1:\n### BEGIN SOLUTION\n    y = 1\n### END SOLUTION\n", "leaves invalid Python at line 3"),
-        ("x = 1\r\n", "CR line ends"),
+        ("x = 1\r\n", "CR line endings"),
     ],
 )
 def test_a_source_that_cannot_be_derived_from_is_named_in_one_line(tool, root, capsys, source, complaint):
@@ -235,7 +235,7 @@ def test_a_broken_record_is_named_in_one_line(tool, root, capsys):
     capsys.readouterr()
     assert tool.main([], root=root) == 2
     assert capsys.readouterr().err.startswith(
-        f"reference/derived.sha256, line {len(tool.DERIVATIVES) + 1}: not a line of sha256sum"
+        f"reference/derived.sha256, line {len(tool.DERIVATIVES) + 1}: not in sha256sum format"
     )
 
 

@@ -26,7 +26,7 @@ CODE = ("gpt.py", "head.py", "paper.py")
 
 @pytest.fixture(scope="module")
 def source() -> dict[str, Any]:
-    return json.loads(importlib.import_module("reference.derive").source_notebook())
+    return json.loads(importlib.import_module("reference.derive").make_source_notebook())
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,8 @@ def by_id(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def test_two_makings_give_the_same_bytes_and_hold_no_time_or_output(source):
     derive = importlib.import_module("reference.derive")
-    derive.from_texts.cache_clear()
-    assert json.loads(derive.source_notebook()) == source
+    derive.make_from_texts.cache_clear()
+    assert json.loads(derive.make_source_notebook()) == source
     for cell in source["cells"]:
         assert cell.get("outputs", []) == []
         assert cell.get("execution_count") is None
