@@ -92,7 +92,7 @@ class Block(nn.Module):
         Z = Y + MLP(LN2(Y))
 
     LN1 and LN2 are two separate LayerNorms over the last axis, each with its own gain and bias (`nn.LayerNorm`). This
-    order is called pre-norm: the sublayers' inputs are normalised, the residual stream is not.
+    order is called pre-norm: it normalises the input of each sublayer, but not the residual stream.
 
     In: X of shape (B, T, d), with T <= T_max. Out: Z of shape (B, T, d).
 

@@ -118,14 +118,14 @@ def _render(texts: Texts, *, notebook: bool) -> str:
             return f'→ Check it: `make grade ARGS="--only {criterion}"`'
         return _format_cell(f"check-{criterion}", f'from autograder import check\n\ncheck("{criterion}")')
 
-    def written(number: int) -> str:
-        title, points, question, answer = questions[number]
+    def question(number: int) -> str:
+        title, points, text, answer = questions[number]
         if not notebook:
             return f"→ Answer question {number} in `answers.md`: *{title}*."
-        asked = f"**Question {number}: {title}** ({points} points)\n\n{question}"
-        return f'{asked}\n\n<!-- #region id="written-{number}" -->\n{answer}\n<!-- #endregion -->'
+        heading = f"**Question {number}: {title}** ({points} points)\n\n{text}"
+        return f'{heading}\n\n<!-- #region id="written-{number}" -->\n{answer}\n<!-- #endregion -->'
 
-    tools = {"definition": definition, "solution": solution, "check": check, "written": written}
+    tools = {"definition": definition, "solution": solution, "check": check, "question": question}
     try:
         text = environment.from_string(texts[TEXTS[0]]).render(
             compute_figures(), **tools, notebook=notebook, imports=_find_imports(code)
