@@ -1,4 +1,4 @@
-"""What students get is made from the reference: only solutions are taken out, and nobody's edits are overwritten."""
+"""Students' files are derived from the reference: only solutions are removed, and edits are never overwritten."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION\n", re.MUL
 
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
-    """reference/derive.py as a module, where what it needs is installed."""
+    """Import reference/derive.py; skip if its tools are not installed."""
     pytest.importorskip("jupytext")
     pytest.importorskip("nbgrader")
     return importlib.import_module("reference.derive")
@@ -30,7 +30,7 @@ def tool() -> ModuleType:
 
 @pytest.fixture
 def root(tool: ModuleType, tmp_path: Path) -> Path:
-    """A copy of reference/ with everything derived from it."""
+    """Return a copy of reference/ with everything derived from it."""
     (tmp_path / "reference").mkdir()
     for name in (*NAMES, "answers.md", "step-05.md.jinja"):
         shutil.copy(REPOSITORY / "reference" / name, tmp_path / "reference")
@@ -47,7 +47,7 @@ def append(path: Path, text: str) -> None:
 
 
 def definitions(text: str) -> dict[str, tuple[str, str | None]]:
-    """{qualified name: (what stands before its body, docstring)} of all classes and functions."""
+    """Return {qualified name: (signature, docstring)} of all classes and functions."""
     found = {}
 
     def visit(node: ast.AST, prefix: str) -> None:
@@ -62,7 +62,7 @@ def definitions(text: str) -> dict[str, tuple[str, str | None]]:
     return found
 
 
-# What is derived.
+# --- derivatives ---
 
 
 def test_the_committed_files_are_current(tool, capsys):
@@ -80,7 +80,7 @@ def test_only_solutions_are_replaced(root, name):
     assert definitions(stub) == definitions(source)
 
 
-def test_the_head_is_given_and_all_else_is_left_to_the_student(root):
+def test_only_the_head_is_given(root):
     assert (root / "student" / "head.py").read_bytes() == (root / "reference" / "head.py").read_bytes()
     for name in ("gpt.py", "paper.py"):
         for node in ast.walk(ast.parse((root / "student" / name).read_text())):
@@ -90,14 +90,14 @@ def test_the_head_is_given_and_all_else_is_left_to_the_student(root):
                 assert [ast.unparse(s) for s in statements] == [*given, "raise NotImplementedError()"], node.name
 
 
-def test_the_record_is_what_sha256sum_writes(tool, root):
+def test_the_record_has_the_format_of_sha256sum(tool, root):
     targets = [derivative.target for derivative in tool.DERIVATIVES]
     assert {f"student/{name}" for name in NAMES} <= set(targets)
     expected = [f"{hashlib.sha256((root / target).read_bytes()).hexdigest()}  {target}\n" for target in targets]
     assert (root / "reference" / "derived.sha256").read_text() == "".join(expected)
 
 
-# Writing.
+# --- writing ---
 
 
 def test_a_second_run_touches_nothing(tool, root, capsys):
@@ -108,7 +108,7 @@ def test_a_second_run_touches_nothing(tool, root, capsys):
     assert capsys.readouterr().out == "All derived files are current.\n"
 
 
-def test_what_is_missing_or_stale_is_written(tool, root, capsys):
+def test_missing_and_stale_files_are_written(tool, root, capsys):
     (root / "student" / "head.py").unlink()
     append(root / "reference" / "paper.py", "\n\nLAST = 1\n")
     untouched = (root / "student" / "gpt.py").stat().st_mtime_ns
@@ -126,7 +126,7 @@ def test_what_is_missing_or_stale_is_written(tool, root, capsys):
     assert tool.main(["--check"], root=root) == 0
 
 
-def test_an_edited_file_stops_the_run_before_anything_is_written(tool, root, capsys):
+def test_an_edited_file_prevents_any_write(tool, root, capsys):
     (root / "student" / "head.py").unlink()
     append(root / "reference" / "paper.py", "\n\nLAST = 1\n")
     append(root / "student" / "gpt.py", "# mine\n")
@@ -139,7 +139,7 @@ def test_an_edited_file_stops_the_run_before_anything_is_written(tool, root, cap
     assert "reference/gpt.py" in line
 
 
-def test_each_edited_file_has_its_line(tool, root, capsys):
+def test_each_edited_file_is_reported(tool, root, capsys):
     for name in ("gpt.py", "paper.py"):
         append(root / "student" / name, "# mine\n")
     capsys.readouterr()
@@ -150,7 +150,7 @@ def test_each_edited_file_has_its_line(tool, root, capsys):
     ]
 
 
-def test_without_a_record_only_what_would_be_written_anyway_counts_as_derived(tool, root):
+def test_without_a_record_a_file_that_differs_counts_as_edited(tool, root):
     (root / "reference" / "derived.sha256").unlink()
     assert tool.main([], root=root) == 0
     assert tool.main(["--check"], root=root) == 0
@@ -159,17 +159,17 @@ def test_without_a_record_only_what_would_be_written_anyway_counts_as_derived(to
     assert tool.main([], root=root) == 2
 
 
-def test_a_change_made_the_same_way_on_both_sides_is_no_edit(tool, root):
+def test_the_same_change_in_source_and_target_is_not_an_edit(tool, root):
     for folder in ("reference", "student"):
         append(root / folder / "paper.py", "\n\nLAST = 1\n")
     assert tool.main([], root=root) == 0
     assert tool.main(["--check"], root=root) == 0
 
 
-# Checking.
+# --- checking ---
 
 
-def test_check_has_a_line_for_each_file_and_writes_nothing(tool, root, capsys):
+def test_check_reports_each_file_and_writes_nothing(tool, root, capsys):
     (root / "student" / "head.py").unlink()
     append(root / "student" / "gpt.py", "# mine\n")
     append(root / "reference" / "paper.py", "\n\nLAST = 1\n")
@@ -193,10 +193,10 @@ def test_check_notices_a_stale_record(tool, root, capsys):
     assert capsys.readouterr().out.startswith("reference/derived.sha256: stale")
 
 
-# Sources that nothing can be derived from.
+# --- invalid sources ---
 
 
-def test_a_mistake_in_the_rubric_is_one_line(tool, root, capsys, monkeypatch):
+def test_a_mistake_in_the_rubric_is_reported_in_one_line(tool, root, capsys, monkeypatch):
     def refused(_assignment):
         raise BadInput("rubric.toml:7: total is 100, but the points sum to 101; change one")
 
@@ -219,7 +219,7 @@ def test_a_mistake_in_the_rubric_is_one_line(tool, root, capsys, monkeypatch):
         ("x = 1\r\n", "CR line endings"),
     ],
 )
-def test_a_source_that_cannot_be_derived_from_is_named_in_one_line(tool, root, capsys, source, complaint):
+def test_an_invalid_source_is_reported_in_one_line(tool, root, capsys, source, complaint):
     (root / "reference" / "paper.py").write_bytes(source.encode())
     before = content(root)
     capsys.readouterr()
@@ -230,7 +230,7 @@ def test_a_source_that_cannot_be_derived_from_is_named_in_one_line(tool, root, c
     assert content(root) == before
 
 
-def test_a_broken_record_is_named_in_one_line(tool, root, capsys):
+def test_a_broken_record_is_reported_in_one_line(tool, root, capsys):
     append(root / "reference" / "derived.sha256", "<<<<<<< ours\n")
     capsys.readouterr()
     assert tool.main([], root=root) == 2
@@ -239,7 +239,7 @@ def test_a_broken_record_is_named_in_one_line(tool, root, capsys):
     )
 
 
-def test_a_missing_tool_is_named_in_one_line(tool, root, capsys, monkeypatch):
+def test_a_missing_tool_is_reported_in_one_line(tool, root, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "nbgrader.preprocessors", None)
     capsys.readouterr()
     assert tool.main([], root=root) == 2

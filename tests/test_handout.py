@@ -1,4 +1,4 @@
-"""The handout and the other texts of the assignment say nothing about numbers that does not hold."""
+"""Check every number in the handout, the stubs and the written questions against the reference model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 COURSE = SIZES.course
 TEXTS = ("student/README.md", "reference/answers.md", "reference/gpt.py", "reference/paper.py")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# Numbers that somebody could have got wrong: with a thousands separator, a decimal point, a sign, or "about".
+# Numbers worth checking: with a thousands separator, a decimal point, a sign, or after "about".
 FIGURE = re.compile(
     r"(?:(?<![\w.,*(])|(?<=\*\*))([-+]?\d{1,3}(?:,\d{3})+|[-+]?\d+\.\d+|\d{3,}|[-+]\d{2,}|(?<=bout )\d+)(?![\d\w])"
 )
@@ -41,8 +41,8 @@ def model_of(ref: Ref, **others: object) -> torch.nn.Module:
 
 
 @torch.no_grad()
-def loss(ref: Ref, change: Callable[[torch.nn.Module], object] = lambda _: None) -> float:
-    """The median of the first losses of three models, on random tokens."""
+def median_loss(ref: Ref, change: Callable[[torch.nn.Module], object] = lambda _: None) -> float:
+    """Return the median initial loss of three models on random tokens."""
     losses = []
     for _ in range(3):
         model = model_of(ref)
@@ -56,14 +56,14 @@ def with_std(std: float) -> Callable[[torch.nn.Module], object]:
     return lambda model: torch.nn.init.normal_(model.lm_head.weight, std=std)
 
 
-def tied_from_one(model: torch.nn.Module) -> None:
-    """Tied, with the start that nn.Embedding has by itself."""
+def tie_without_init(model: torch.nn.Module) -> None:
+    """Tie the weights and keep nn.Embedding's default initialisation."""
     model.lm_head.weight = model.tok_emb.weight
     torch.nn.init.normal_(model.tok_emb.weight)
 
 
-def memorised(ref: Ref) -> tuple[float, float]:
-    """The loss before and after 50 steps of AdamW on one batch."""
+def overfit_one_batch(ref: Ref) -> tuple[float, float]:
+    """Return the loss before and after 50 steps of AdamW on one batch."""
     model = model_of(ref)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     idx, targets = torch.randint(COURSE.V, (2, 16, COURSE.T_max))
@@ -77,8 +77,8 @@ def memorised(ref: Ref) -> tuple[float, float]:
     return losses[0], losses[-1]
 
 
-def numel(ref: Ref, change: Callable[[torch.nn.Module], object]) -> int:
-    """By how much a change to the model changes the number of its parameters."""
+def count_change(ref: Ref, change: Callable[[torch.nn.Module], object]) -> int:
+    """Return how many parameters a change adds to the model."""
     model = model_of(ref)
     before = sum(p.numel() for p in model.parameters())
     change(model)
@@ -90,7 +90,7 @@ def in_blocks(change: Callable[[torch.nn.Module], object]) -> Callable[[torch.nn
 
 
 def without(*names: str) -> Callable[[torch.nn.Module], object]:
-    """Take parameters or modules, named by their path, out of a module."""
+    """Return a change that removes parameters or modules, named by their path."""
 
     def change(module: torch.nn.Module) -> None:
         for name in names:
@@ -100,12 +100,12 @@ def without(*names: str) -> Callable[[torch.nn.Module], object]:
     return change
 
 
-def biases(layer: torch.nn.Linear) -> None:
+def add_bias(layer: torch.nn.Linear) -> None:
     layer.bias = torch.nn.Parameter(torch.zeros(layer.out_features))
 
 
-def expected(ref: Ref) -> dict[str, tuple[float, float]]:
-    """{figure: (what it is, how far it may be off)}: counted or measured on the reference model, not on the text."""
+def expected_figures(ref: Ref) -> dict[str, tuple[float, float]]:
+    """Return {figure: (value, tolerance)}, counted or measured on the reference model."""
     n, chance = COURSE, math.log(COURSE.V)
     model = model_of(ref)
     total = sum(p.numel() for p in model.parameters())
@@ -120,7 +120,7 @@ def expected(ref: Ref) -> dict[str, tuple[float, float]]:
     blocks = count["attention"] + count["mlp"] + count["norms"]
     matrices = sum(p.numel() for p in model.blocks.parameters() if p.dim() == 2)
     tied = sum(p.numel() for p in model_of(ref, tie_weights=True).parameters())
-    first, last = memorised(ref)
+    first, last = overfit_one_batch(ref)
     assert last < 0.2
     both_norms = ("ln1", "ln2")
     exact = {
@@ -139,34 +139,36 @@ def expected(ref: Ref) -> dict[str, tuple[float, float]]:
         str(n.d): n.d,
         f"{chance:.3f}": chance,
         # The table of differences, each made with the model.
-        "-2,304": numel(ref, lambda m: (in_blocks(without(*both_norms))(m), without("ln_f")(m))),
-        "-2,048": numel(ref, in_blocks(without(*both_norms))),
-        "-1,024": numel(ref, in_blocks(without("ln1"))),
-        "-512": numel(ref, in_blocks(without("attn.proj.bias"))),
-        "-256": numel(ref, without("ln_f")),
-        f"-{blocks:,}": numel(ref, without("blocks")),
-        f"+{n.V}": numel(ref, lambda m: biases(m.lm_head)),
-        "+1,536": numel(ref, in_blocks(lambda b: [biases(k) for h in b.attn.heads for k in (h.query, h.key, h.value)])),
+        "-2,304": count_change(ref, lambda m: (in_blocks(without(*both_norms))(m), without("ln_f")(m))),
+        "-2,048": count_change(ref, in_blocks(without(*both_norms))),
+        "-1,024": count_change(ref, in_blocks(without("ln1"))),
+        "-512": count_change(ref, in_blocks(without("attn.proj.bias"))),
+        "-256": count_change(ref, without("ln_f")),
+        f"-{blocks:,}": count_change(ref, without("blocks")),
+        f"+{n.V}": count_change(ref, lambda m: add_bias(m.lm_head)),
+        "+1,536": count_change(
+            ref, in_blocks(lambda b: [add_bias(k) for h in b.attn.heads for k in (h.query, h.key, h.value)])
+        ),
     }
     measured = {
         "4.3": (first, 0.08),
-        "4.34": (loss(ref), 0.025),
+        "4.34": (median_loss(ref), 0.025),
         "4.341": (ref.paper.expected_initial_loss(n.V, n.d, (3 * n.d) ** -0.5), 0.0006),
-        "4.20": (loss(ref, with_std(0.02)), 0.015),
+        "4.20": (median_loss(ref, with_std(0.02)), 0.015),
         "4.200": (ref.paper.expected_initial_loss(n.V, n.d, 0.02), 0.0006),
         "0.026": (ref.paper.expected_initial_loss(n.V, n.d, 0.02) - chance, 0.0006),
-        "4.5": (loss(ref, lambda m: setattr(m, "ln_f", torch.nn.Identity())), 0.06),
-        "27": (loss(ref, with_std(1.0)), 1.2),
-        "87": (loss(ref, tied_from_one), 2),
+        "4.5": (median_loss(ref, lambda m: setattr(m, "ln_f", torch.nn.Identity())), 0.06),
+        "27": (median_loss(ref, with_std(1.0)), 1.2),
+        "87": (median_loss(ref, tie_without_init), 2),
         "11": (math.sqrt(n.d), 0.5),
     }
-    # What is chosen, not measured: the window of the check (tested below), GPT-2's start, a learning rate, a bound.
+    # Chosen, not measured: the window of the check (tested below), GPT-2's std, a learning rate, a bound.
     given = {figure: (float(figure), 0.0) for figure in ("4.15", "4.45", "0.02", "0.0004", "0.001", "0.2")}
     return {figure: (float(value), 0.06 if "." in figure else 0) for figure, value in exact.items()} | measured | given
 
 
-def test_each_figure_is_what_the_model_shows(ref: Ref) -> None:
-    known = expected(ref)
+def test_each_figure_matches_the_reference_model(ref: Ref) -> None:
+    known = expected_figures(ref)
     found: set[str] = set()
     for name in TEXTS:
         text = NO_FIGURES.sub("", BLOCK.sub("", (ROOT / name).read_text("utf-8")))
@@ -174,7 +176,7 @@ def test_each_figure_is_what_the_model_shows(ref: Ref) -> None:
             line for line in text.splitlines() if not line.lstrip().startswith(("self.", "x =", "return "))
         )
         figures = set(FIGURE.findall(text))
-        assert figures <= set(known), f"{name}: nothing tells whether these are right: {sorted(figures - set(known))}"
+        assert figures <= set(known), f"{name}: no expected value for {sorted(figures - set(known))}"
         found |= figures
     for figure in found:
         value, off = known[figure]
@@ -182,21 +184,21 @@ def test_each_figure_is_what_the_model_shows(ref: Ref) -> None:
     assert len(found) > 35
 
 
-def test_the_causes_of_a_difference_are_those_the_grader_names() -> None:
-    """Each row of the table of differences is one that the grader's own arithmetic has, and says the same."""
+def test_the_table_of_differences_matches_the_grader() -> None:
+    """Each difference in the handout's table is one that the grader can explain."""
     text = (ROOT / "student" / "README.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| ([-+][\d,]+) \| (.+) \|$", text, re.MULTILINE))
     right = parameter_count.ParameterCounts(COURSE, parameter_count.expected_counts(COURSE), 0, {})
     known = {(cause.name, cause.part): cause.delta(right) for cause in parameter_count.CAUSES}
-    # A mistake in several parts makes the sum of what it leaves in each.
+    # A mistake in several parts changes the count by the sum over the parts.
     sums = {sum(delta for (name, _), delta in known.items() if name == cause.name) for cause in parameter_count.CAUSES}
     sums |= {cause.delta(right) for cause in parameter_count.CAUSES}
-    sums.add(-parameter_count.rule_of_thumb(COURSE)[1])  # blocks in a list, which are told by what is left
+    sums.add(-parameter_count.rule_of_thumb(COURSE)[1])  # blocks in a list, which the grader detects by what remains
     assert len(rows) == 8
     assert {int(figure.replace(",", "")) for figure in rows} <= sums
 
 
-def test_the_window_is_that_of_the_check() -> None:
+def test_the_accepted_window_matches_the_check() -> None:
     from autograder.assignment.measure.initialisation import ABOVE, BELOW
 
     chance = math.log(COURSE.V)
@@ -206,29 +208,29 @@ def test_the_window_is_that_of_the_check() -> None:
         assert f"{chance + ABOVE:.2f}" in text
 
 
-def test_the_sizes_in_the_stubs_are_those_of_the_course() -> None:
+def test_the_sizes_in_the_stubs_match_the_course() -> None:
     sizes = {**COURSE.arguments(), "d_head": COURSE.d // COURSE.H}
     text = (ROOT / "reference" / "gpt.py").read_text("utf-8")
     assert dict(re.findall(r"^    (V|T_max|d|H|d_head|L) .* (\d+)$", text, re.MULTILINE)) == {
         letter: str(size) for letter, size in sizes.items()
     }
-    said = ", ".join(f"{letter}={sizes[letter]}" for letter in ("V", "T_max", "d", "L"))
-    assert f"({said}) the total is {parameter_count.total(COURSE):,}" in (ROOT / "reference" / "paper.py").read_text(
-        "utf-8"
-    )
+    sizes_text = ", ".join(f"{letter}={sizes[letter]}" for letter in ("V", "T_max", "d", "L"))
+    assert f"({sizes_text}) the total is {parameter_count.total(COURSE):,}" in (
+        ROOT / "reference" / "paper.py"
+    ).read_text("utf-8")
 
 
-def test_a_row_of_equal_numbers_gives_no_nan_and_a_row_without_a_place_to_look_does() -> None:
+def test_layer_norm_of_equal_entries_is_finite_and_softmax_of_a_masked_row_is_nan() -> None:
     assert F.layer_norm(torch.ones(3), (3,)).tolist() == [0, 0, 0]
     assert torch.full((3,), -math.inf).softmax(-1).isnan().all()
 
 
-def test_generation_without_the_crop_stops_as_the_handout_says(ref: Ref) -> None:
+def test_position_t_max_raises_the_error_in_the_handout(ref: Ref) -> None:
     with pytest.raises(IndexError, match="index out of range in self"):
         model_of(ref).pos_emb(torch.arange(COURSE.T_max + 1))
 
 
-def test_the_handout_has_the_code_of_the_notebook_and_only_imports_beside_it(ref: Ref) -> None:
+def test_the_handout_has_the_notebooks_code_and_otherwise_only_imports(ref: Ref) -> None:
     cells = json.loads((ROOT / "student" / "step-05.ipynb").read_text("utf-8"))["cells"]
     code = ["".join(cell["source"]) + "\n" for cell in cells if cell["id"].startswith(("python-", "try-"))]
     blocks = BLOCK.findall((ROOT / "student" / "README.md").read_text("utf-8"))
@@ -242,7 +244,7 @@ def test_the_handout_has_the_code_of_the_notebook_and_only_imports_beside_it(ref
             exec(block, {})
 
 
-def test_the_page_has_all_of_the_handout_and_loads_nothing() -> None:
+def test_the_page_is_complete_and_self_contained() -> None:
     text = (ROOT / "student" / "README.md").read_text("utf-8")
     page = (ROOT / "student" / "README.html").read_text("utf-8")
     prose = re.sub(r"^```.*?^```$|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -250,7 +252,7 @@ def test_the_page_has_all_of_the_handout_and_loads_nothing() -> None:
     assert page.count("</math>") == page.count("<math")
     shown = re.sub(r"<pre>.*?</pre>|<style>.*?</style>", "", page, flags=re.DOTALL)
     assert "$" not in shown
-    assert "\\" not in shown  # a command of TeX that became no MathML
+    assert "\\" not in shown  # a TeX command left unconverted
     code = re.findall(r'<pre><code class="language-python">(.*?)</code>', page, re.DOTALL)
     assert [html.unescape(block) for block in code] == BLOCK.findall(text)
     headings = re.findall(r"^##+ .+$", prose, re.MULTILINE)
@@ -258,5 +260,5 @@ def test_the_page_has_all_of_the_handout_and_loads_nothing() -> None:
     assert len(headings) == len(names) == len(set(names))
     links = re.findall(r'href="#([^"]+)"', page)
     assert links == re.findall(r'<h2 id="([^"]+)"', page)
-    fetched = page.replace("http://www.w3.org/1998/Math/MathML", "")  # which is a name
+    fetched = page.replace("http://www.w3.org/1998/Math/MathML", "")  # a namespace, not fetched
     assert not re.search(r"https?:|<script|<link|src=|@import|url\(", fetched)

@@ -1,4 +1,4 @@
-"""The notebook and nbgrader's source for it: no solution in the one, and the other runs from top to bottom."""
+"""The student notebook has no solutions, and nbgrader's source notebook runs from top to bottom."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def by_id(notebook: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {cell["id"]: cell for cell in notebook["cells"]}
 
 
-def test_two_makings_give_the_same_bytes_and_hold_no_time_or_output(source):
+def test_the_source_is_reproducible_and_has_no_output(source):
     derive = importlib.import_module("reference.derive")
     derive.make_from_texts.cache_clear()
     assert json.loads(derive.make_source_notebook()) == source
@@ -52,7 +52,7 @@ def test_two_makings_give_the_same_bytes_and_hold_no_time_or_output(source):
     assert set(source["metadata"]) == {"kernelspec", "language_info"}
 
 
-def test_the_source_is_what_nbgrader_accepts_and_names_everything_once(source):
+def test_nbgrader_accepts_the_source_and_ids_are_unique(source):
     import nbformat
     from nbgrader.nbgraderformat import MetadataValidator
 
@@ -121,7 +121,7 @@ def test_students_get_the_same_notebook_without_solutions_and_guides(source, stu
     assert not [line for line in solution_lines if line in "\n".join(map(text, student["cells"]))]
 
 
-def test_the_code_of_the_notebook_is_that_of_the_files(student):
+def test_the_notebook_has_the_code_of_the_files(student):
     cells = by_id(student)
     for name in CODE:
         module = (ROOT / "student" / name).read_text("utf-8")
@@ -131,7 +131,7 @@ def test_the_code_of_the_notebook_is_that_of_the_files(student):
                 assert ast.dump(found) == ast.dump(node), node.name
 
 
-def test_no_example_defines_what_is_to_be_written(student):
+def test_no_example_defines_a_graded_name(student):
     wanted = {entry.name for entry in ASSIGNMENT.contract.definitions} | {"Head"}
     for cell in student["cells"]:
         if cell["cell_type"] == "code" and cell["id"] not in wanted:
@@ -139,7 +139,7 @@ def test_no_example_defines_what_is_to_be_written(student):
             assert not names & wanted, cell["id"]
 
 
-def test_each_piece_of_new_python_has_an_example_of_its_own(student):
+def test_each_new_python_feature_has_an_example(student):
     topics = [
         "generator-expression",
         "integer-division",
@@ -151,16 +151,16 @@ def test_each_piece_of_new_python_has_an_example_of_its_own(student):
     cells = student["cells"]
     for topic in topics:
         (at,) = [number for number, cell in enumerate(cells) if cell["id"] == f"python-{topic}"]
-        assert cells[at - 1]["cell_type"] == "markdown"  # which explains it
-        assert "nbgrader" not in cells[at]["metadata"]  # it can be changed and deleted
+        assert cells[at - 1]["cell_type"] == "markdown"  # the explanation
+        assert "nbgrader" not in cells[at]["metadata"]  # students may change or delete it
 
 
 def run(
     notebook: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch, skip: tuple[str, ...]
 ) -> dict[str, Any]:
-    """The notebook with its outputs; cells whose id begins with ``skip`` are left out."""
+    """Execute the notebook, without cells whose id starts with one of ``skip``."""
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # two threads beside busy neighbours take many times as long
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # two threads are many times slower on a busy machine
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(folder / "jupyter"))
     monkeypatch.setenv("IPYTHONDIR", str(folder / "ipython"))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
@@ -184,7 +184,7 @@ def shown(cell: dict[str, Any]) -> str:
     )
 
 
-def test_with_its_solutions_it_runs_from_top_to_bottom(source, tmp_path, monkeypatch):
+def test_with_solutions_the_notebook_runs_from_top_to_bottom(source, tmp_path, monkeypatch):
     done = by_id(run(source, tmp_path, monkeypatch, skip=("nothing",)))
     assert printed(done["try-parameters"]).split() == ["816640", "816640"]
     first, later = re.findall(r"tensor\((\S+?)\)", printed(done["try-causality"]))
@@ -201,7 +201,7 @@ def test_with_its_solutions_it_runs_from_top_to_bottom(source, tmp_path, monkeyp
     assert "100 / 100" in shown(done["look-at-all"])
 
 
-def test_without_them_what_is_given_runs(student, tmp_path, monkeypatch):
+def test_without_solutions_the_examples_run(student, tmp_path, monkeypatch):
     names = tuple(entry.name for entry in ASSIGNMENT.contract.definitions)
     model = ("try-parameters", "try-causality", "try-loss", "try-shapes", "try-training")
     done = by_id(run(student, tmp_path, monkeypatch, skip=("check-", "look-at-all", *model, *names)))

@@ -1,4 +1,4 @@
-"""The reference model and paper functions do what the handout claims, measured on other paths than their own."""
+"""The reference model and paper functions do what the handout claims, checked against independent formulas."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def numel(*modules: nn.Module) -> int:
 
 
 def randomise(module: nn.Module) -> None:
-    """Distinct values everywhere: gains of 1 and biases of 0 hide what is done with them."""
+    """Set distinct values everywhere: gains of 1 and biases of 0 hide mistakes."""
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.normal_(std=0.3)
@@ -37,7 +37,7 @@ def tokens(V: int, *shape: int) -> torch.Tensor:
 
 
 def initial_loss(build) -> float:
-    """The median over 3 fresh models, for 2,048 random targets each."""
+    """Return the median over 3 fresh models, with 2,048 random targets each."""
     losses = []
     for _ in range(3):
         with torch.no_grad():
@@ -114,7 +114,7 @@ def test_attention_equals_the_library_head_by_head(ref):
     torch.testing.assert_close(mha(x), expected, rtol=0, atol=1e-12)
 
 
-def test_a_width_that_the_heads_cannot_share_is_refused_with_both_numbers(ref):
+def test_a_width_not_divisible_by_the_heads_raises_with_both_numbers(ref):
     for attention in (ref.gpt.MultiHeadAttention, ref.gpt.BatchedMultiHeadAttention):
         with pytest.raises(AssertionError, match=r"d=10.*H=4"):
             attention(10, 4, 8)
@@ -129,7 +129,7 @@ def test_the_mlp_equals_the_formula_with_the_exact_gelu(ref):
     torch.testing.assert_close(mlp(x), hidden @ mlp.down.weight.T + mlp.down.bias, rtol=0, atol=1e-12)
 
 
-def test_the_block_reads_normalised_and_writes_to_the_stream(ref):
+def test_the_block_is_pre_norm_and_adds_to_the_stream(ref):
     d = 24
     block = ref.gpt.Block(d, 3, 9).double()
     randomise(block)
@@ -167,7 +167,7 @@ def test_logits_and_loss(ref, length):
     assert loss.item() == pytest.approx(-statistics.fmean(picked), abs=1e-5)
 
 
-def test_a_sequence_longer_than_T_max_is_refused_with_both_numbers(ref):
+def test_a_sequence_longer_than_T_max_raises_with_both_numbers(ref):
     with pytest.raises(AssertionError, match=r"T=10.*T_max=9"):
         ref.gpt.GPT(**DISTINCT)(tokens(11, 1, 10))
 
@@ -198,10 +198,10 @@ def test_the_initial_loss_is_a_sixth_above_ln_V(ref):
 
 
 @pytest.mark.parametrize("L", [1, 3])
-def test_only_the_weights_of_the_two_output_maps_are_scaled(ref, L):
+def test_only_the_weights_of_the_two_projections_are_scaled(ref, L):
     model = ref.gpt.GPT(V=65, T_max=8, d=128, H=4, L=L)
     for block in model.blocks:
-        # nn.Linear draws weights and biases evenly up to 1 / sqrt(number of inputs), so the largest is close to that.
+        # nn.Linear samples uniformly up to 1 / sqrt(in_features), so the largest entry is close to that.
         for layer, inputs in ((block.attn.proj, 128), (block.mlp.down, 512)):
             bound = 1 / math.sqrt(inputs)
             assert layer.weight.abs().max().item() == pytest.approx(bound / math.sqrt(2 * L), rel=0.01)
@@ -226,7 +226,7 @@ def test_the_shape_table_has_the_computation_in_order(ref):
 
 
 @pytest.mark.parametrize("prompt", [1, 7, 9, 13])
-def test_generate_sees_the_last_T_max_tokens_and_keeps_all(ref, prompt):
+def test_generate_crops_to_the_last_T_max_tokens_and_keeps_all(ref, prompt):
     model = ref.gpt.GPT(**DISTINCT)
     seen: list[torch.Tensor] = []
     model.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].clone()))
@@ -239,19 +239,19 @@ def test_generate_sees_the_last_T_max_tokens_and_keeps_all(ref, prompt):
         assert torch.equal(context, out[:, max(0, prompt + step - 9) : prompt + step])
 
 
-def test_generate_draws_from_the_softmax_of_the_last_place(ref):
+def test_generate_samples_from_the_softmax_at_the_last_position(ref):
     model = ref.gpt.GPT(**DISTINCT)
     wanted = torch.tensor([[0.5, 0.25, 0.15, 0.1] + [1e-9] * 7, [1e-9] * 8 + [0.2, 0.7, 0.1]])
-    logits = torch.zeros(2, 5000, 3, 11)  # the other places have even chances for all tokens
+    logits = torch.zeros(2, 5000, 3, 11)  # the other positions are uniform over all tokens
     logits[:, :, -1] = wanted.log()[:, None]
     model.forward = lambda idx: logits.flatten(0, 1)
-    drawn = model.generate(tokens(11, 10_000, 3), 1)[:, -1].view(2, 5000)
+    sampled = model.generate(tokens(11, 10_000, 3), 1)[:, -1].view(2, 5000)
     # The share of a token in 5,000 draws has a standard deviation of at most 0.007.
-    for row, probabilities in zip(drawn, wanted, strict=True):
+    for row, probabilities in zip(sampled, wanted, strict=True):
         torch.testing.assert_close(row.bincount(minlength=11) / 5000, probabilities, rtol=0, atol=0.03)
 
 
-def test_generate_records_no_gradient_and_draws_anew_each_time(ref):
+def test_generate_records_no_gradient_and_samples_anew_each_time(ref):
     model = ref.gpt.GPT(**DISTINCT)
     recording: list[bool] = []
     model.register_forward_pre_hook(lambda *_: recording.append(torch.is_grad_enabled()))
@@ -285,7 +285,7 @@ def test_batched_heads_equal_the_loop(ref):
 
 
 @torch.no_grad()
-def test_qk_and_ov_are_what_the_heads_do_and_have_the_rank_of_a_head(ref):
+def test_qk_and_ov_reproduce_the_heads_and_have_rank_d_head(ref):
     d, H = 24, 3
     mha = ref.gpt.MultiHeadAttention(d, H, 9).double()
     randomise(mha)
@@ -296,7 +296,7 @@ def test_qk_and_ov_are_what_the_heads_do_and_have_the_rank_of_a_head(ref):
         assert qk.shape == ov.shape == (d, d)
         torch.testing.assert_close(x @ qk @ y, head.query(x) @ head.key(y), rtol=0, atol=1e-11)
         assert torch.linalg.matrix_rank(qk) == torch.linalg.matrix_rank(ov) == d // H
-    # Alone in its sequence, a token looks only at itself: the output is the sum of what the heads write.
+    # A single token attends only to itself: the output is the sum of the heads' contributions.
     written = sum(x @ ov for _, ov in products)
     torch.testing.assert_close(mha(x.view(1, 1, d)).flatten(), written + mha.proj.bias, rtol=0, atol=1e-11)
 
@@ -305,7 +305,7 @@ def test_qk_and_ov_are_what_the_heads_do_and_have_the_rank_of_a_head(ref):
 
 
 @pytest.mark.parametrize("std", [1 / math.sqrt(3 * 128), 0.02], ids=["torch", "gpt-2"])
-def test_the_expected_initial_loss_is_what_a_model_shows(ref, std):
+def test_the_expected_initial_loss_matches_a_model(ref, std):
     def build() -> nn.Module:
         model = ref.gpt.GPT(**COURSE)
         nn.init.normal_(model.lm_head.weight, std=std)

@@ -1,4 +1,4 @@
-"""What students get and hand in: the bundle grades as the project does, says what changed, and what is missing."""
+"""The student bundle grades as the project does, reports changes between runs, and packs submissions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ STUDENT = ROOT / "student"
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundle, unpacked somewhere else."""
+    """Unpack the bundle into another folder."""
     folder = tmp_path_factory.mktemp("unpacked")
     done = command("package", "student", "--out", str(folder / "student.zip"))
     assert (done.returncode, done.stderr) == (0, "")
@@ -40,7 +40,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def make(bundle: Path, *arguments: str) -> str:
-    """What ``make`` prints in the bundle, with this Python's packages in place of a download."""
+    """Run ``make`` in the bundle with this Python's packages, without a download, and return its output."""
     clean = {
         k: v
         for k, v in os.environ.items()
@@ -54,7 +54,7 @@ def make(bundle: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def test_the_bundle_has_the_assignment_and_the_grader_and_nothing_that_students_may_not_see(bundle):
+def test_the_bundle_has_the_assignment_and_the_grader_but_no_solutions(bundle):
     files = {str(path.relative_to(bundle)) for path in bundle.rglob("*") if path.is_file()}
     assert {name.split("/")[0] for name in files} == {
         *("student", "autograder", "requirements", "Makefile", "README.md", "LICENSE", "pyproject.toml")
@@ -83,7 +83,7 @@ def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
         package.collect_student(ASSIGNMENT)
 
 
-def test_in_the_bundle_make_grades_as_the_project_does_and_says_what_changed(
+def test_make_grade_in_the_bundle_agrees_and_reports_changes(
     bundle: Path, grade: Callable[..., Report], tmp_path: Path
 ) -> None:
     assert make(bundle, "grade").endswith("Each class is graded on its own where\npossible.\n")
@@ -114,7 +114,7 @@ def test_in_the_bundle_make_grades_as_the_project_does_and_says_what_changed(
     assert read_submission(bundle / "submission.zip", ASSIGNMENT).sha256 == here.submission.sha256
 
 
-def test_make_alone_lists_what_students_need(bundle):
+def test_make_without_a_target_lists_the_commands(bundle):
     listed = make(bundle)
     assert [line.split()[1] for line in listed.splitlines() if line.startswith("make ")] == [
         *("help", "setup", "grade", "submit", "clean")
@@ -130,7 +130,7 @@ def full(grade: Callable[..., Report]) -> Report:
 
 
 def without(report: Report, *lost: str) -> Report:
-    """``report``, with no points in some checks (``causality.full_context``) or criteria."""
+    """Return ``report`` without the points of some checks (``causality.full_context``) or criteria."""
     checks = tuple(
         check.model_copy(update={"score": 0}) if {check.id, check.criterion} & {*lost} else check
         for check in report.checks
@@ -162,14 +162,14 @@ def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
     assert load_last(folder, tmp_path / "other") is None
 
 
-def test_under_another_rubric_nothing_is_compared(full: Report, tmp_path: Path) -> None:
+def test_reports_under_different_rubrics_are_not_compared(full: Report, tmp_path: Path) -> None:
     save(tmp_path, tmp_path, full)
     before = load_last(tmp_path, tmp_path)
     other = full.model_copy(update={"provenance": full.provenance.model_copy(update={"rubric": "other"})})
     assert describe_change(before, other) == ""
 
 
-def test_a_broken_memory_or_none_that_can_be_written_costs_only_the_line(full: Report, tmp_path: Path) -> None:
+def test_an_unreadable_or_unwritable_history_is_ignored(full: Report, tmp_path: Path) -> None:
     save(tmp_path, tmp_path, full)
     (kept,) = tmp_path.glob("*.json")
     kept.write_text("{")
@@ -178,7 +178,7 @@ def test_a_broken_memory_or_none_that_can_be_written_costs_only_the_line(full: R
     save(tmp_path / "file", tmp_path, full)
 
 
-def test_one_criterion_alone_is_compared_but_not_remembered(tmp_path: Path) -> None:
+def test_a_run_of_one_criterion_is_compared_but_not_saved(tmp_path: Path) -> None:
     work, history = tmp_path / "work", str(tmp_path / "history")
     shutil.copytree(STUDENT, work)
     assert command("grade", str(work), "--history", history).returncode == 0
@@ -188,7 +188,7 @@ def test_one_criterion_alone_is_compared_but_not_remembered(tmp_path: Path) -> N
         assert done.stdout.splitlines()[-1] == "+5 since the last run: paper."
 
 
-# --- handing in -------------------------------------------------------------------------------------------------------
+# --- submitting -------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def work(tmp_path: Path) -> Path:
     return Path(shutil.copytree(STUDENT, tmp_path / "work"))
 
 
-def test_of_notebook_and_files_the_one_that_was_edited_is_handed_in(work: Path, tmp_path: Path) -> None:
+def test_the_edited_one_of_notebook_and_files_is_submitted(work: Path, tmp_path: Path) -> None:
     notebook = json.loads((work / "step-05.ipynb").read_text("utf-8"))
     for cell in notebook["cells"]:
         if cell["id"] == "MLP":
@@ -208,7 +208,7 @@ def test_of_notebook_and_files_the_one_that_was_edited_is_handed_in(work: Path, 
     assert read_submission(tmp_path / "out.zip", ASSIGNMENT).sha256 == read_submission(work, ASSIGNMENT).sha256
 
 
-def test_nothing_is_refused_but_what_is_missing_is_said(work: Path, tmp_path: Path) -> None:
+def test_incomplete_work_is_packed_and_reported(work: Path, tmp_path: Path) -> None:
     for name in ("gpt.py", "answers.md", "step-05.ipynb"):
         (work / name).unlink()
     (work / "notes.txt").write_text("not code")
@@ -219,9 +219,7 @@ def test_nothing_is_refused_but_what_is_missing_is_said(work: Path, tmp_path: Pa
     assert any(line.startswith("answers.md is missing") for line in made.lines)
 
 
-def test_code_that_changed_after_the_run_is_not_said_to_have_its_points(
-    work: Path, tmp_path: Path, full: Report
-) -> None:
+def test_a_score_is_shown_only_for_unchanged_code(work: Path, tmp_path: Path, full: Report) -> None:
     own = read_submission(work, ASSIGNMENT)
     of_work = full.model_copy(
         update={
@@ -240,14 +238,14 @@ def test_code_that_changed_after_the_run_is_not_said_to_have_its_points(
     assert "Changed since the last run (100 of 100 points): run make grade." in lines
 
 
-def test_where_there_is_nothing_that_is_said_in_a_line(tmp_path: Path) -> None:
+def test_an_empty_or_absent_folder_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "empty", tmp_path / "nowhere"):
         with pytest.raises(BadInput, match="give the folder with your work"):
             pack.pack(ASSIGNMENT, path, tmp_path / "out.zip", None)
 
 
-def test_on_windows_the_way_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_windows_users_are_pointed_to_wsl(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(SystemExit) as stopped:
         cli.main()
