@@ -96,7 +96,7 @@ def _explain_width(width: int, T: int, new: int, T_max: int) -> list[Mistake]:
 def raise_explained(model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, error: Raised) -> NoReturn:
     """Raise ``error`` again, or Failed if the context was too long or logits were sampled from."""
     try:
-        contexts = model.inputs_during("generate", prompt, new)
+        contexts = model.record_inputs("generate", prompt, new)
     except StudentError:
         raise error from None
     T_max = n.T_max
