@@ -9,7 +9,7 @@ import pytest
 
 from autograder.core.errors import BadInput
 from autograder.course import commands
-from autograder.course.gradebook import results
+from autograder.course.gradebook import overrides
 from autograder.course.gradebook.rescore import rescore
 from autograder.grading.rubric import Rubric
 from tests.course_kit import ROWS, Course, query
@@ -17,7 +17,7 @@ from tests.course_kit import ROWS, Course, query
 
 def override(course: Course, student: str, what: str, points: float | None, reason: str = "because") -> None:
     with course.book() as book:
-        results.set_override(book, book.find_student(student), what, points, reason)
+        overrides.set_override(book, book.find_student(student), what, points, reason)
 
 
 def worth(check: str, points: int) -> Rubric:

@@ -9,7 +9,8 @@ from contextlib import closing
 import pytest
 
 from autograder.core.errors import BadInput
-from autograder.course.gradebook.results import compute_results, set_override
+from autograder.course.gradebook.overrides import set_override
+from autograder.course.gradebook.results import compute_results
 from autograder.course.gradebook.schema import VERSION
 from tests.conftest import ROOT
 from tests.course_kit import ROWS, Course, query

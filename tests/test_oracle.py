@@ -20,9 +20,9 @@ from autograder.assignment.oracle import diagnose, parameter_count
 from autograder.assignment.oracle import model as oracle
 from autograder.assignment.oracle.client import Findings, Oracle
 from autograder.assignment.sizes import SIZES, Dims
-from autograder.sandbox.remote import oracle as oracle_process
+from autograder.sandbox.remote import oracle_process
 from autograder.sandbox.remote.client import SandboxError, Zygote
-from autograder.sandbox.remote.oracle import SUBMISSION_CPU, OracleProcess
+from autograder.sandbox.remote.oracle_process import SUBMISSION_CPU, OracleProcess
 from tests.conftest import ROOT
 
 DIMS = [SIZES.course, SIZES.small, *SIZES.others, Dims(V=5, T_max=3, d=6, H=6, L=1)]

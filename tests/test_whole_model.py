@@ -14,7 +14,7 @@ from autograder.assignment.measure import whole_model
 from autograder.assignment.oracle import layouts
 from autograder.assignment.oracle.client import ClassLayout, ModelLayout, Oracle
 from autograder.sandbox.remote.client import Zygote
-from autograder.sandbox.remote.oracle import OracleProcess
+from autograder.sandbox.remote.oracle_process import OracleProcess
 from autograder.sandbox.remote.replies import Parameter
 
 HEADS = {  # how an attention may keep its weights: the shapes for width d, H heads of width k

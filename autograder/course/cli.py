@@ -100,14 +100,14 @@ def override(
 ) -> None:
     """Set points by hand, for this and every later run, until changed or removed."""
     from autograder.course import commands
-    from autograder.course.gradebook import results
+    from autograder.course.gradebook import overrides
 
     if (points is None) != remove:
         raise BadInput("override: give either POINTS or --remove")
     with commands.open_gradebook(gradebook, anonymous) as book:
         found = book.find_student(student)
         before, name = commands.find_result(book, found), found.display_name(book.is_anonymous)
-        results.set_override(book, found, check, points, reason)
+        overrides.set_override(book, found, check, points, reason)
         after = commands.find_result(book, found)
         commands.print_line(f"{name}: {commands.format_score(before)} before, {commands.format_score(after)} now.")
         commands.write_pages(book)

@@ -33,7 +33,7 @@ from autograder.grading.rubric import Check, Rubric
 from autograder.grading.verdict import Failed, Notes, explain_error
 from autograder.sandbox.remote.client import Zygote
 from autograder.sandbox.remote.errors import ImportFailed, NotDefined, Raised, StudentError
-from autograder.sandbox.remote.oracle import OracleProcess
+from autograder.sandbox.remote.oracle_process import OracleProcess
 from autograder.sandbox.remote.student_code import StudentCode
 from autograder.sandbox.remote.wire import WireError
 from autograder.submission.read import Submission

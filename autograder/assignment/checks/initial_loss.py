@@ -38,7 +38,7 @@ from autograder.assignment.measure.residual_scaling import (
     measure_matrices,
     run_model,
 )
-from autograder.assignment.measure.scaling_by_size import check_scaling_by_size
+from autograder.assignment.measure.residual_scaling_by_size import check_scaling_by_size
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes

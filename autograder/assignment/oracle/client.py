@@ -1,4 +1,4 @@
-"""Query the oracle's process over the same wire as a student's; a failure here is the grader's own."""
+"""Ask this assignment's oracle: compose a model, identify mistakes, compute attention and gradients."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.remote.client import Operation, Process
-from autograder.sandbox.remote.oracle import OracleProcess, TooLarge
+from autograder.sandbox.remote.oracle_process import OracleProcess, TooLarge
 
 
 @dataclass(frozen=True, slots=True)

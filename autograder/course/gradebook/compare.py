@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from autograder.course.gradebook.overrides import TOTAL
 from autograder.course.gradebook.records import Run, Student
-from autograder.course.gradebook.results import TOTAL, StudentResult, compute_results
+from autograder.course.gradebook.results import StudentResult, compute_results
 from autograder.course.gradebook.store import Gradebook
 from autograder.grading.report import Verdict
 

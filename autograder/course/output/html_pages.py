@@ -14,8 +14,9 @@ from markupsafe import Markup
 
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
+from autograder.course.gradebook.overrides import TOTAL, apply_overrides
 from autograder.course.gradebook.records import Run, Student
-from autograder.course.gradebook.results import TOTAL, StudentResult, apply_overrides, compute_results
+from autograder.course.gradebook.results import StudentResult, compute_results
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake.identity import sort_key
 from autograder.course.output.item_analysis import ItemAnalysis

@@ -1,4 +1,6 @@
-"""Restrict a process's system calls with seccomp: a filter in classic BPF, without privilege or library.
+"""Build the seccomp filter that restricts a worker's system calls: classic BPF, without privilege or library.
+
+confine.py applies it.
 
 Calls not listed here stay allowed, since torch and Python need many. Calls of newer kernels return ENOSYS, and
 libraries fall back to older ones.

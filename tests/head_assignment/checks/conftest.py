@@ -6,7 +6,7 @@ import pytest
 
 from autograder.grading import standalone
 from autograder.grading.suite import Suite
-from autograder.sandbox.remote.oracle import OracleProcess
+from autograder.sandbox.remote.oracle_process import OracleProcess
 from tests.head_assignment import ASSIGNMENT
 
 

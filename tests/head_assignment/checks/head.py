@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autograder.grading.verdict import Failed, Partial
-from autograder.sandbox.remote.oracle import OracleProcess
+from autograder.sandbox.remote.oracle_process import OracleProcess
 from autograder.sandbox.remote.student_code import StudentCode
 from tests.head_assignment.measure import SIZES, TOLERANCE, draw_input, draw_weights, output
 from tests.head_assignment.mistakes import MISTAKES

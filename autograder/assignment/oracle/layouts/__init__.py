@@ -13,11 +13,11 @@ For example, a LayerNorm of width 2 with ``weight`` and ``bias`` has the entries
 """
 
 from autograder.assignment.oracle.layouts.attention import ROLES, attention_layouts
+from autograder.assignment.oracle.layouts.candidates import candidate_layouts, common_layouts, same_layout
 from autograder.assignment.oracle.layouts.entries import ZERO, Layout, Shapes, number_entries
 from autograder.assignment.oracle.layouts.mlp import mlp_layouts
 from autograder.assignment.oracle.layouts.model import model_layouts
 from autograder.assignment.oracle.layouts.norm import norm_layouts
-from autograder.assignment.oracle.layouts.search import candidate_layouts, common_layouts, same_layout
 
 __all__ = [
     "ROLES",

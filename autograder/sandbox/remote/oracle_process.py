@@ -1,4 +1,4 @@
-"""Query an assignment's oracle over the same wire as a student's process; a failure here is the grader's own."""
+"""Ask any assignment's oracle a question, within limits; a failure here is the grader's own."""
 
 from __future__ import annotations
 
