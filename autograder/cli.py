@@ -70,7 +70,8 @@ def grade(
     with Zygote() as zygote:
         from autograder.grading import rubric, suite
         from autograder.grading import secret as secrets
-        from autograder.submission.read import BadSubmission, read_submission
+        from autograder.submission.archive import BadSubmission
+        from autograder.submission.read import read_submission
 
         try:
             submission = read_submission(path, ctx.obj)

@@ -22,7 +22,8 @@ from autograder.assignment import ASSIGNMENT
 from autograder.grading import rubric, suite
 from autograder.sandbox.isolation.confine import Limits
 from autograder.sandbox.remote.client import Zygote
-from autograder.submission.read import BadSubmission, read_submission
+from autograder.submission.archive import BadSubmission
+from autograder.submission.read import read_submission
 from tests import bank_file, claims
 from tests.reports import harmful
 

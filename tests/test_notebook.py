@@ -15,8 +15,9 @@ from autograder.core.assignment import NOTEBOOK, Assignment
 from autograder.grading.report import Report
 from autograder.sandbox.loading import notebook_slice
 from autograder.submission import notebook
+from autograder.submission.archive import MAX_FILE, BadSubmission
 from autograder.submission.notebook import BadNotebook
-from autograder.submission.read import MAX_FILE, BadSubmission, read_submission
+from autograder.submission.read import read_submission
 from tests import bank_file, notebooks
 from tests.bank_file import BANK, REFERENCE
 from tests.notebooks import code, save

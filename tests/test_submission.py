@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from autograder.assignment import ASSIGNMENT
-from autograder.submission.read import MAX_FILE, MAX_FILES, BadSubmission, read_submission
+from autograder.submission.archive import MAX_FILE, BadSubmission
+from autograder.submission.read import MAX_FILES, read_submission
 
 CODE = b"class GPT: pass\n"
 HEAD = (ASSIGNMENT.handed_out / "head.py").read_bytes()

@@ -10,7 +10,8 @@ from autograder.core.assignment import Assignment
 from autograder.grading import fixtures, rubric
 from autograder.grading.suite import Suite
 from autograder.sandbox.remote.client import Zygote
-from autograder.submission.read import BadSubmission, read_submission
+from autograder.submission.archive import BadSubmission
+from autograder.submission.read import read_submission
 
 
 def add_option(parser: pytest.Parser) -> None:

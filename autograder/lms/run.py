@@ -11,7 +11,8 @@ from autograder import lms
 from autograder.core.assignment import Assignment
 from autograder.grading import subprocess_grade
 from autograder.lms import Paths, Platform
-from autograder.submission.read import BadSubmission, read_submission
+from autograder.submission.archive import BadSubmission
+from autograder.submission.read import read_submission
 
 OFFICIAL = ("--official",)  # option of `grade` for grades that count
 DEADLINE = 540.0  # s; platforms stop at 600 and give an unfinished run zero

@@ -20,9 +20,9 @@ from traitlets import Bool, Unicode
 from autograder.core import assignment as assignments
 from autograder.core.assignment import DEFAULT, NOTEBOOK, Assignment
 from autograder.core.errors import BadInput
-from autograder.course.intake.archive import Unreadable, list_entries
 from autograder.course.intake.collect import archive_sources, read_attempt
 from autograder.course.intake.downloads import Attempt
+from autograder.course.intake.export_files import list_entries
 from autograder.course.runs.dask_pool import CHUNK, run_chunk
 from autograder.course.runs.local_pool import GradeResult, RunConfig
 from autograder.grading import rubric, secret
@@ -30,7 +30,8 @@ from autograder.grading.report import Report, select_criterion
 from autograder.nbgrader.gradebook import CELL, SECRET, enter_scores, list_cells, open_gradebook, require_same_points
 from autograder.render import html
 from autograder.submission import notebook
-from autograder.submission.read import BadSubmission, Submission, make_submission
+from autograder.submission.archive import BadSubmission
+from autograder.submission.read import Submission, make_submission
 
 
 class NotGraded(Exception):
@@ -170,7 +171,7 @@ def _read_submission(folder: Path, name: str, assignment: Assignment) -> Submiss
             or (entry.suffix == ".py" and entry.name.lower() != assignment.contract.file)
         ]
         return read_attempt(Attempt((), tuple(mine), is_single=True), assignment)
-    except (BadInput, BadSubmission, Unreadable) as error:
+    except (BadInput, BadSubmission) as error:
         raise NotGraded(f"{folder}: {error}") from None
 
 

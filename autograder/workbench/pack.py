@@ -9,7 +9,8 @@ from autograder.core.assignment import NOTEBOOK, Assignment
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
 from autograder.core.zips import Entry, zip_entries
-from autograder.submission.read import BadSubmission, Submission, read_submission
+from autograder.submission.archive import BadSubmission
+from autograder.submission.read import Submission, read_submission
 from autograder.workbench.history import Run, load_last
 
 ANSWERS = "answers.md"

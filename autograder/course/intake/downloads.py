@@ -14,8 +14,9 @@ from typing import Any
 
 from autograder.core.assignment import Contract
 from autograder.core.errors import BadInput
-from autograder.course.intake.archive import Entry, Unreadable, list_entries, strip_top_folder
+from autograder.course.intake.export_files import Entry, list_entries, strip_top_folder
 from autograder.course.intake.identity import Person, make_person, one_line
+from autograder.submission.archive import BadSubmission
 
 METADATA = "submission_metadata.yml"
 MAX_METADATA = 64 << 20  # bytes, since Gradescope repeats every result in it
@@ -117,7 +118,7 @@ def _read_gradescope(path: Path, found: list[Entry], metadata: Entry) -> list[At
     loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         facts = yaml.load(metadata.read(MAX_METADATA).decode("utf-8", "replace"), loader)
-    except (yaml.YAMLError, Unreadable, RecursionError) as error:
+    except (yaml.YAMLError, BadSubmission, RecursionError) as error:
         raise BadInput(
             f"{path}: {METADATA} cannot be read ({one_line(str(error))}); download the export again"
         ) from None
@@ -220,7 +221,7 @@ def _read_nbgrader(path: Path, found: list[Entry], wanted: str | None) -> list[A
             for stamp in (entry for entry in files if entry.parts == ("timestamp.txt",)):
                 try:
                     when = one_line(stamp.read(100).decode("utf-8", "replace"))
-                except Unreadable:
+                except BadSubmission:
                     continue
             attempts.append(Attempt((make_person(student, student, login=student),), tuple(files), when, when))
     loose = {student for (student,) in _group_by_folder(found)} - {student for student, _ in groups}

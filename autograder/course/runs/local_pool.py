@@ -19,7 +19,8 @@ from autograder.grading.rubric import Rubric
 from autograder.sandbox.isolation import selftest
 from autograder.sandbox.isolation.confine import Limits, die_with_parent
 from autograder.sandbox.remote.client import Process, SandboxError, Zygote
-from autograder.submission.read import BadSubmission, read_submission
+from autograder.submission.archive import BadSubmission
+from autograder.submission.read import read_submission
 
 PAUSES = (5.0, 30.0)  # s, between attempts to restart
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import os
-import re
-import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,17 +11,18 @@ from pathlib import Path
 
 from autograder.core.errors import BadInput
 from autograder.core.text import clean
-from autograder.submission import notebook
-from autograder.submission.read import LITTER, MAX_ZIP, UNREADABLE, get_size_limit
+from autograder.submission.archive import (
+    UNREADABLE,
+    BadSubmission,
+    is_link,
+    is_litter,
+    make_printable,
+    read_file,
+    read_member,
+)
 
 MAX_DEPTH = 8  # nested folders that are read; no layout has more
 UNLISTED = "unlisted.py"  # stands for the contents of an unreadable folder
-SURROGATE = re.compile("[\ud800-\udfff]")  # Python's form of a name byte that is not UTF-8
-LINK = stat.S_IFLNK << 16
-
-
-class Unreadable(Exception):
-    """A file of an export cannot be read; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +54,6 @@ def list_entries(path: Path) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.parts)
 
 
-def is_litter(name: str) -> bool:
-    """Return whether a name belongs to files that operating systems, editors and platforms leave behind."""
-    return name.startswith(".") or name in LITTER
-
-
 def strip_top_folder(found: list[Entry], archive: Path) -> list[Entry]:
     """Strip the single top folder that archives often have, named like the archive. Raises BadInput."""
     top = found[0].parts[0]
@@ -72,26 +65,6 @@ def strip_top_folder(found: list[Entry], archive: Path) -> list[Entry]:
             " one folder per student"
         )
     return [Entry(entry.parts[1:], entry.read, entry.link) for entry in found]
-
-
-def pack_entries(found: list[Entry]) -> bytes:
-    """Return these files as a zip file with links kept, to be checked like a single submission."""
-    buffer, total = io.BytesIO(), 0
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for entry in found:
-            data = b"" if entry.link else notebook.strip_outputs(entry.name, entry.read(get_size_limit(entry.name)))
-            total += len(data)
-            if total > MAX_ZIP:
-                raise Unreadable(f"more than {MAX_ZIP >> 20} MB; ask for the code alone")
-            info = zipfile.ZipInfo("/".join(map(_make_encodable, entry.parts)))
-            info.external_attr = LINK if entry.link else stat.S_IFREG << 16
-            archive.writestr(info, data)
-    return buffer.getvalue()
-
-
-def _make_encodable(name: str) -> str:
-    """Return a name that a zip file can hold; one that is not UTF-8 stays unimportable."""
-    return SURROGATE.sub(lambda found: f"\ufffd{ord(found[0]):x}", name.replace("\\", "_"))
 
 
 def _walk_folder(root: Path) -> Iterator[Entry]:
@@ -114,18 +87,12 @@ def _walk_folder(root: Path) -> Iterator[Entry]:
                 folders.append((*inside, one.name))
 
 
-def _fail_to_list(cap: int) -> bytes:
-    raise Unreadable("a folder that cannot be listed; make it readable")
+def _fail_to_list(limit: int) -> bytes:
+    raise BadSubmission("a folder that cannot be listed; make it readable")
 
 
-def _read_file(path: str, cap: int) -> bytes:
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise Unreadable("not a regular file; ask for the file itself")
-            return file.read(cap + 1)
-    except OSError as error:
-        raise Unreadable(f"{error.strerror}; make it readable") from None
+def _read_file(path: str, limit: int) -> bytes:
+    return read_file(path, None, make_printable(os.path.basename(path)), limit)
 
 
 def _walk_zip(path: Path) -> Iterator[Entry]:
@@ -136,13 +103,9 @@ def _walk_zip(path: Path) -> Iterator[Entry]:
             yield Entry(
                 parts,
                 partial(_read_member, archive, info),
-                stat.S_ISLNK(info.external_attr >> 16),
+                is_link(info),
             )
 
 
-def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, cap: int) -> bytes:
-    try:
-        with archive.open(info) as file:
-            return file.read(cap + 1)
-    except UNREADABLE:
-        raise Unreadable("damaged or encrypted in the archive; download it again") from None
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
+    return read_member(archive, info, make_printable(info.filename), limit)
