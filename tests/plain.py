@@ -28,7 +28,7 @@ FILES = ("gpt", "paper", "head")
 class Here:
     """In place of a process: the operations, called directly."""
 
-    alive, layers, output, idle = True, (), b"", 0.0
+    is_alive, layers, output, idle = True, (), b"", 0.0
 
     def __init__(self, role: str) -> None:
         self._operations: Any = worker.Worker() if role == "student" else server.Operations()

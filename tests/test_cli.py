@@ -48,7 +48,7 @@ def one_line(text: str) -> str:
 ELSEWHERE = {f"autograder.sandbox.remote.{name}" for name in ("rpc", "worker", "zygote")}
 ELSEWHERE |= {f"autograder.sandbox.loading.{name}" for name in ("importer", "notebook_slice", "parse", "stubs")}
 ELSEWHERE |= {"autograder.sandbox.isolation.escape_attempts"}
-ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "model", "server")}
+ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "model", "server", "variants")}
 ELSEWHERE |= {f"autograder.assignment.handed_out.{name}" for name in ("head", "stub.gpt", "stub.paper")}
 # What of this the trusted process has loaded when all is done: nothing.
 WATCHED = f"""
@@ -146,8 +146,8 @@ def test_a_grader_that_cannot_work_is_status_3_and_one_line_with_the_reason(tmp_
     (tmp_path / "torch.py").write_text("raise ImportError('libtorch_cpu.so: cannot open shared object file')")
     broken = f"""
 from autograder.sandbox.remote import launch
-environment = launch._environment
-launch._environment = lambda home: environment(home) | {{"PYTHONPATH": {str(tmp_path)!r}}}
+environment = launch._make_environment
+launch._make_environment = lambda home: environment(home) | {{"PYTHONPATH": {str(tmp_path)!r}}}
 from autograder.cli import main
 main()
 """

@@ -64,13 +64,13 @@ def test_what_was_run_last_is_graded_once_until_the_code_changes(
 def test_that_cells_were_not_run_is_said_of_those_alone(ran: list[str]) -> None:
     stub = notebooks.cells_of(STUB["gpt.py"].decode())
     ran += [cell for cell in stub if "class Block" not in cell]
-    assert notebook_check.UNRUN not in repr(check("mlp"))
-    assert notebook_check.UNRUN in repr(check("block"))
-    assert notebook_check.UNRUN in repr(check())
+    assert notebook_check.UNRUN_HINT not in repr(check("mlp"))
+    assert notebook_check.UNRUN_HINT in repr(check("block"))
+    assert notebook_check.UNRUN_HINT in repr(check())
 
 
 def submission(ran: list[str]) -> dict[str, bytes]:
-    return notebook_check._submission(ran, ASSIGNMENT.contract)
+    return notebook_check._collect_files(ran, ASSIGNMENT.contract)
 
 
 def test_cells_keep_their_numbers_and_what_does_not_count_changes_nothing(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_an_unknown_criterion_is_answered_with_those_there_are() -> None:
 
 def test_a_style_sheet_inside_of_a_page_holds_there_alone() -> None:
     style = ":root { a: b; } body, h1 { c: d; } .x { e: 1.5rem; } @media print { .y, .z { g: h; } }"
-    assert html.scoped(style) == (  # type: ignore[arg-type]
+    assert html.scope_style(style) == (  # type: ignore[arg-type]
         ".autograder { a: b; }.autograder, .autograder h1 { c: d; }.autograder .x { e: calc(1.5 * 14px); }"
         " @media print {.autograder .y, .autograder .z { g: h; } }"
     )

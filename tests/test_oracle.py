@@ -99,7 +99,7 @@ def test_each_part_computes_what_the_references_does(reference: ModuleType) -> N
 def test_attention_rows_are_averages_over_what_came_before(reference: ModuleType) -> None:
     dims = SIZES.small
     w = translated(filled(reference, dims))
-    rows = oracle.attention_rows(torch.randn(2, dims.T_max, dims.d, dtype=torch.float64), w, "0")
+    rows = oracle.attention_weights(torch.randn(2, dims.T_max, dims.d, dtype=torch.float64), w, "0")
     assert rows.shape == (2, dims.H, dims.T_max, dims.T_max)
     assert (rows.sum(-1) - 1).abs().max() < 1e-12
     assert rows.triu(1).abs().max() == 0

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,10 +78,12 @@ def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
     for name in ("LICENSE", "pyproject.toml", "reference/derived.sha256"):
         shutil.copy(ROOT / name, tmp_path / name)
     monkeypatch.setattr(package, "ROOT", tmp_path)
-    assert "gpt-assembly/student/gpt.py" in package.collect_student(ASSIGNMENT)
+    monkeypatch.setattr(package, "PACKAGE", tmp_path / "autograder")
+    there = replace(ASSIGNMENT, folder=tmp_path / "autograder" / "assignment")
+    assert "gpt-assembly/student/gpt.py" in package.collect_student(there)
     shutil.copy(ROOT / "reference" / "gpt.py", tmp_path / "student" / "gpt.py")
     with pytest.raises(package.PackError, match=r"student/gpt.py: edited.*git checkout student/gpt.py"):
-        package.collect_student(ASSIGNMENT)
+        package.collect_student(there)
 
 
 def test_make_grade_in_the_bundle_agrees_and_reports_changes(

@@ -220,7 +220,7 @@ def compare_samples(
     if is_seed_fixed:
         raise Failed(
             f"{rows} samples are identical for 2 seeds of torch's generator; they should differ.",
-            causes=[mistakes.named("generate_is_seed_fixed_seed")],
+            causes=[mistakes.named("generate_fixed_seed")],
         )
     notes.remark(f"{counts.sum()} samples follow the softmax of the last position's logits.")
 

