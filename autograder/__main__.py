@@ -12,7 +12,7 @@ import contextlib  # noqa: E402
 
 from autograder.sandbox.remote import launch  # noqa: E402
 
-# Before the command line is even read: that takes as long as a quarter of loading torch.
+# Before the command line is even read: that takes a quarter as long as loading torch.
 with launch.launch_early() if {"grade", "lms"} & set(sys.argv[1:4]) else contextlib.nullcontext():
     try:
         from autograder.cli import main

@@ -182,7 +182,7 @@ def test_every_parameter_of_the_reference_moves_the_logits(zygote: Zygote, tmp_p
     [
         (CONSTANT, "the logits do not", "the logits do not"),
         (NOISE, "the logits do not", "the logits do not"),
-        (HIDDEN, "", "from different seeds"),
+        (HIDDEN, "", "with different seeds"),
         (LOCKED, "don't keep", "don't keep"),
         (DROPOUT, "", ""),
     ],

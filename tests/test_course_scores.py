@@ -120,7 +120,7 @@ def test_compare_names_code_grader_rubric_and_override(course: Course) -> None:
     assert "eve: 92 -> 96\n  causality.full_model: failed 0/4 -> passed 4/4  [override]\n    the mask was right" in said
     assert "bob" not in said
     assert "kim" not in said
-    assert "2 students changed (code 1, override 1), 2 of them their score." in said
+    assert "2 students changed (code 1, override 1), 2 of them in score." in said
 
     course.patch.setattr("autograder.grading.suite.grader_version", lambda _: "9+9")
     with course.book() as book:  # what the new grader is to find in the same sources

@@ -111,7 +111,7 @@ def test_a_reason_is_given_once_and_points_set_by_hand_say_why() -> None:
         html.render(twice, overrides={"block.residual_path": "seen on paper"}),
         markdown.render(twice, overrides={"block.residual_path": "seen on paper"}),
     ):
-        assert page.count("the same") == 1 + page.count("For the same")
+        assert page.count("the same") == 1 + page.count("With the same")
         assert "Same cause as" in page
         assert "seen on paper" in page
 

@@ -38,7 +38,7 @@ SHAPES: dict[str, list[tuple[str, tuple[int, ...]]]] = {
 }
 SHAPES["norm"] = SHAPES["block"]
 VARIANTS = [(row, variant) for row in MISTAKES for variant in row.variants if not row.accepted]
-DIFFERS = "For the same weights the output is off by up to 100 % of its maximum, from position 0 on."
+DIFFERS = "With the same weights, the output is off by up to 100% of its maximum, from position 0 on."
 PAIRS = [
     (("scale_sqrt_d", "sqrt_d"), ("projection_relu", "relu")),
     (("value_is_key", "k"), ("mask_off_by_one", "off_by_one")),

@@ -12,7 +12,7 @@ CONTRACT = Contract(
         Definition("shape_table", "gpt", "task 5.4 (4)", "a list of (stage, shape) for one forward pass"),
         Definition("parameter_count", "paper", "on paper, 2", "your formula for the number of parameters, by part"),
         Definition("parameter_shares", "paper", "task 5.4 (1)", "the same as percentages of the total"),
-        Definition("block_matrices", "paper", "on paper, 2", "the matrices that the 12 of 12 L d^2 counts"),
+        Definition("block_matrices", "paper", "on paper, 2", "the matrices behind the 12 in 12 L d^2"),
         Definition("expected_initial_loss", "paper", "task 5.4 (3)", "the loss to expect before any training"),
         Definition("layer_norm_geometry", "paper", "on paper, 3", "LayerNorm as two projections"),
         Definition("BatchedMultiHeadAttention", "gpt", "going further", "all heads in one tensor", optional=True),

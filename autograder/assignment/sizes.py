@@ -1,4 +1,4 @@
-"""Fix the sizes of the course's model. Another course with other sizes changes this file alone."""
+"""Set the sizes of the course's model. Another course with other sizes changes this file alone."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class Sizes:
 SIZES = Sizes(
     course=Dims(V=65, T_max=64, d=128, H=4, L=4),
     small=Dims(V=11, T_max=9, d=24, H=3, L=2),
-    # No size is the course's or shared between two of them, so a term with the wrong letter in it shows.
+    # No size here equals the course's or occurs in two of these configurations, so a term with the wrong letter gives
+    # a wrong count.
     others=(
         Dims(V=11, T_max=9, d=24, H=3, L=2),
         Dims(V=17, T_max=10, d=30, H=2, L=3),

@@ -4,7 +4,7 @@ MAX_TEXT = 4000  # characters of one text
 
 
 def clean(text: str, cap: int = MAX_TEXT) -> str:
-    """Return ``text`` without control characters, direction overrides and lone surrogates, at most ``cap`` long."""
+    """Return ``text`` without control characters, direction overrides or lone surrogates, at most ``cap`` long."""
     if len(text) <= cap and text.isprintable():
         return text  # the usual case
     text = text[: cap + 1].encode("utf-8", "backslashreplace").decode("utf-8")

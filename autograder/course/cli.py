@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 course = typer.Typer()
 
-# The second name of an option is its former one, which works for one release.
+# An option's second name is its old one, kept for one more release.
 GradebookFolder = Annotated[
     Path, typer.Option("--gradebook", "--out", help="the gradebook folder, with the reports", show_default=False)
 ]
@@ -189,7 +189,8 @@ def forget(
             "Deleted. Earlier exports and the downloaded archive are not touched: delete them yourself."
         )
         if kept:
-            commands.print_line(f"The sources are kept, since {kept} others submitted the same code.")
+            others = "1 other student" if kept == 1 else f"{kept} other students"
+            commands.print_line(f"The sources are kept, since {others} submitted the same code.")
         commands.write_pages(book)
 
 

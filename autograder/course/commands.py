@@ -228,7 +228,7 @@ def compare(book: Gradebook, old: int | None, new: int | None) -> None:
                 print_line(f"    {change.message}")
     listed = ", ".join(f"{cause} {count}" for cause, count in causes.most_common())
     print_line(
-        f"\n{changed} students changed ({listed}), {moved} of them their score." if changed else "\nNothing changed."
+        f"\n{changed} students changed ({listed}), {moved} of them in score." if changed else "\nNothing changed."
     )
 
 

@@ -12,7 +12,8 @@ from autograder.sandbox.remote.client import RemoteException
 from autograder.sandbox.remote.errors import Raised
 
 WIDTH, MAX_LINES = 76, 4  # of a message: a terminal of 80 columns, minus the indent
-# Characters kept of the quoted line and of the exception's text (without and with a known cause), widest first.
+# How many characters to keep of the quoted line and of the exception's text (without, then with, a known cause),
+# widest first.
 QUOTE_LENGTHS = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
 MAX_SHAPES = 4  # tensors whose shapes are shown
 

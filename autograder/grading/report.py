@@ -139,7 +139,7 @@ class Report(_Data):
     criteria: tuple[CriterionFacts, ...]
     checks: tuple[Verdict, ...]
     not_implemented: tuple[NotImplementedEntry, ...]
-    warnings: tuple[str, ...] = ()  # warnings besides the checks
+    warnings: tuple[str, ...] = ()  # warnings that belong to no check
     output: str
     timing: Timing
 

@@ -41,7 +41,7 @@ from autograder.submission.read import Submission
 PUBLIC_SECRET = secrets.PUBLIC
 MAX_MESSAGE = 900  # characters, since student text in it may be long
 APPEAL = "If you think your answer is correct, show this message to your instructor."
-MAX_WARNINGS = 5  # warnings shown besides the checks
+MAX_WARNINGS = 5  # warnings shown that belong to no check
 
 # Each plugin costs time for every submission.
 DISABLED_PLUGINS = (
@@ -369,7 +369,7 @@ def _list_not_implemented(student: StudentCode, assignment: Assignment) -> Itera
 
 
 def _list_warnings(student: StudentCode, assignment: Assignment) -> Iterator[str]:
-    """Yield warnings besides the checks: the first few statements that raised, and the statements that were not run."""
+    """Yield warnings that belong to no check: the first few statements that raised, and those that were not run."""
     troubles = student.failed_statements
     for file, remote in troubles[:MAX_WARNINGS]:
         cause = exceptions.find_cause(remote, assignment.exceptions)

@@ -1,4 +1,4 @@
-"""Grade once on a platform. Every outcome becomes that platform's file; a grader failure gives no grade."""
+"""Grade one submission on a platform. Every outcome becomes that platform's file; a grader failure gives no grade."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def create_course(out: Path, assignment: Assignment) -> None:
     source = out / "source" / NAME
     try:
         for name, entry in package.collect_grader(assignment).items():
-            if name.startswith("autograder/"):  # beside the notebook students can import it
+            if name.startswith("autograder/"):  # beside the notebook, where students can import it
                 (source / name).parent.mkdir(parents=True, exist_ok=True)
                 (source / name).write_bytes(entry.data)
     except OSError as error:

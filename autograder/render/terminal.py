@@ -145,7 +145,7 @@ def _tabulate_parts(parts: dict[str, int]) -> Table:
     table.add_column(justify="right")
     total = sum(parts.values())
     for name, count in parts.items():
-        table.add_row(name.replace("_", " "), f"{count:,}", f"{100 * count / total:.1f} %")
+        table.add_row(name.replace("_", " "), f"{count:,}", f"{100 * count / total:.1f}%")
     table.add_row("total", f"{total:,}", "")
     return table
 

@@ -83,7 +83,7 @@ def check_size(data: bytes, shown: str) -> bytes:
     """Return ``data`` unless it is longer than the limit for a file of that name. Raises BadSubmission."""
     limit = get_size_limit(shown)
     if len(data) > limit:
-        remedy = "submit only code, which has a few kB" if limit == MAX_FILE else "clear its outputs and save it"
+        remedy = "submit only code, which takes just a few kB" if limit == MAX_FILE else "clear its outputs and save it"
         raise BadSubmission(f"{shown}: larger than {limit >> 20} MB; {remedy}")
     return data
 

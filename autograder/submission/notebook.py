@@ -41,7 +41,7 @@ def read(data: bytes) -> list[str]:
         raise BadNotebook(f"not a valid notebook{line}; open it in Jupyter and save it again") from None
     cells = list(_find_cells(content))
     if len(cells) > MAX_CELLS:
-        raise BadNotebook(f"{len(cells)} cells, at most {MAX_CELLS} are allowed; submit only your classes")
+        raise BadNotebook(f"{len(cells)} cells, but at most {MAX_CELLS} are allowed; submit only your classes")
     code = [_read_source(cell) if isinstance(cell, dict) and cell.get("cell_type") == "code" else "" for cell in cells]
     if sum(len(source.encode()) for source in code) > MAX_CODE:
         raise BadNotebook(f"more than {MAX_CODE >> 20} MB of code; submit only your classes")
@@ -60,7 +60,7 @@ def write(cells: Sequence[str]) -> bytes:
 
 
 def strip_outputs(name: str, data: bytes) -> bytes:
-    """Return a file's bytes; those of a valid notebook without outputs, text and metadata."""
+    """Return a file's bytes; those of a valid notebook without outputs, text or metadata."""
     if not name.lower().endswith(".ipynb") or len(data) > MAX_SIZE:
         return data
     try:

@@ -102,7 +102,7 @@ def choose_files(shown: str, entries: list[SourceFile], assignment: Assignment) 
     beside = [entry for entry in entries if entry.folder == main.folder and entry is not main and is_python(entry.name)]
     if len(beside) >= MAX_FILES:
         raise BadSubmission(
-            f"{shown}: {len(beside) + 1} Python files, at most {MAX_FILES} are allowed; remove the rest"
+            f"{shown}: {len(beside) + 1} Python files, but at most {MAX_FILES} are allowed; remove the rest"
         )
     # Python cannot import a file with any other name.
     files = {entry.name: entry.read() for entry in beside if entry.name[:-3].isidentifier()}

@@ -102,7 +102,9 @@ def test_heads(
             f"first."
         )
     if attention_comparison.initial_gap:
-        raise Failed("At its own initial weights the output matches no known attention; fix the formula check first.")
+        raise Failed(
+            "With its own initial weights, the output matches no known attention; fix the formula check first."
+        )
     wrong = [row for row in map(mistakes.named, attention_comparison.match.mistakes) if row.name in SEPARATE]
     if wrong:
         raise Failed(describe_difference(attention_comparison, "MultiHeadAttention"), causes=wrong)
@@ -115,9 +117,9 @@ def test_heads(
         )
         found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
         if found:
-            layouts.pop("attention", None)  # for another H it computes something else
+            layouts.pop("attention", None)  # with another H, the class computes a different function
             raise Failed(
-                f"For H={heads} the output doesn't match the formula with d_head={D // heads}.",
+                f"For H={heads}, the output doesn't match the formula with d_head={D // heads}.",
                 causes=found[:1],
             )
     notes.remark(f"1, {H} and {MORE} heads work, each head with its own weights.")
@@ -152,8 +154,9 @@ def test_rows_sum_to_one(
         row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
         causes = already_deducted(deducted, ROWS_DO_NOT_SUM_TO_ONE)
         raise Failed(
-            f"With nearly the same vector at all {T} positions, the output at position {position} differs from a "
-            f"single position's by {gap[row, position]:.2g}; with attention weights that sum to 1 it wouldn't.",
+            f"With nearly the same vector at all {T} positions, the output at position {position} differs by "
+            f"{gap[row, position]:.2g} from the output for one such vector alone. If the attention weights summed to "
+            f"1, it wouldn't.",
             "" if causes else "Is the softmax over the key axis (dim=-1), and is its output used unchanged?",
             causes,
         )
@@ -175,7 +178,7 @@ def test_causal(
     T = shapes[1][1]
     weights = {name: value.astype(np.float32) for name, value in attention_comparison.weights.items()}
     module, replica = build_twice(student)
-    # Row s - 1 changes from position s on, and the last row at position 0 alone.
+    # Row s - 1 changes from position s onward, and the last row at position 0 alone.
     x = rng.standard_normal((T, T, D)).astype(np.float32)
     changed = x.copy()
     for start in range(1, T):
@@ -199,28 +202,28 @@ def test_causal(
         early, late = change[start - 1, :start], change[start - 1, start:]
         if not early.max() <= SMALL * scale:
             raise Failed(
-                f"Changing x from position {start} on moved the output at position {int(early.argmax())} by "
-                f"{early.max():.2g}; it must not move.",
+                f"Replacing x from position {start} onward changed the output at position {int(early.argmax())} by "
+                f"{early.max():.2g}; it must not change.",
                 "" if causes else "Are the attention scores of later positions set to -inf before the softmax?",
                 causes,
             )
         leak = leaks[start - 1, :start].max()
         if not leak <= SMALL * big * scale:
             raise Failed(
-                f"For inputs {big} times as large, changing x from position {start} on moved an earlier output by "
-                f"{leak:.2g}; it must not move.",
+                f"With inputs {big} times as large, replacing x from position {start} onward changed an earlier output "
+                f"by {leak:.2g}; it must not change.",
                 causes=causes or [mistakes.named("mask_weak")],
             )
         if not late.min() > SMALL * scale:
             raise Failed(
-                f"Changing x from position {start} on left the output at position {start + int(late.argmin())} "
+                f"Replacing x from position {start} onward left the output at position {start + int(late.argmin())} "
                 f"unchanged.",
                 "Does each position attend to itself?",
             )
     causes = already_deducted(deducted, LOSES_PAST)
     if not change[-1].min() > SMALL * scale:
         raise Failed(
-            f"Changing x at position 0 left the output at position {int(change[-1].argmin())} unchanged.",
+            f"Replacing x at position 0 left the output at position {int(change[-1].argmin())} unchanged.",
             "" if causes else "Each position must attend to all positions up to its own.",
             causes,
         )
@@ -308,7 +311,7 @@ def require_output(out: Any, x: np.ndarray) -> np.ndarray:
         if T > 1 and bad in left_empty:
             which = "every position" if len(bad) == T else f"position {', '.join(map(str, bad))}"
             cause = mistakes.named(left_empty[bad])
-            raise Failed(f"For T={T} the output at {which} is not finite.", causes=[cause])
+            raise Failed(f"For T={T}, the output at {which} is not finite.", causes=[cause])
     return outputs.require_tensor(out, x.shape)
 
 

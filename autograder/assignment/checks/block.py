@@ -102,7 +102,7 @@ def test_residual_path(
         now, reference = _compare_around_stubs(oracle, tiny, stubbed, shapes, rng), layouts["block"]
         if reference.match and (not now.match or (now.names ^ reference.names) & CHANGES_RESIDUAL):
             raise Failed(
-                f"With sublayer outputs scaled by {TINY:g}, the block computes something else.",
+                f"When the sublayers' outputs are scaled by {TINY:g}, the block no longer computes the same function.",
                 "" if causes else "Does forward depend on the size of the sublayers' outputs?",
                 causes,
             )
@@ -167,7 +167,7 @@ def _require_formula(student: StudentCode, oracle: Oracle, B: int, T: int, rng: 
                 which = f"block_no_{'first' if silent else 'second'}_residual"
             causes = [mistakes.named(which)] if which else []
             raise Failed(
-                f"With only the {component} active, the block doesn't add to x what the formula gives{gap}.",
+                f"With only the {component} active, what the block adds to x doesn't match the formula{gap}.",
                 "" if causes else "Does it take the normalised stream as input, and add to the stream itself?",
                 causes,
             )

@@ -50,14 +50,14 @@ def test_weight_tying(
         upright = [matrix if matrix.shape == (n.V, n.d) else matrix.T for matrix in matrices]
         if len(upright) == 2 and np.array_equal(upright[0], upright[1]):
             raise Failed(
-                f"With tie_weights=True there are still {untied:,} parameters; tying removes V * d of them.",
+                f"With tie_weights=True, there are still {untied:,} parameters; tying removes V * d of them.",
                 causes=[mistakes.named("tied_by_copy")],
             )
         raise NotDefined("GPT", "GPT", f"tie_weights=True changes nothing yet: {untied:,} parameters as before")
     if model.numel not in (untied - table, parameter_count.total(n) - table):
         raise Failed(
-            f"With tie_weights=True there are {model.numel:,} parameters; without one V x d matrix {untied:,} become "
-            f"{untied - table:,}."
+            f"With tie_weights=True, there are {model.numel:,} parameters; there should be {untied - table:,}: "
+            f"{untied:,} minus one V x d matrix."
         )
     _require_shared_table(student, sizes.small, deducted, rng)
     idx = rng.integers(0, n.V, (BATCH, n.T_max))
@@ -69,7 +69,7 @@ def test_weight_tying(
         deviations = [float(value.std()) for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
         wide = [mistakes.named("tied_init_std")] if any(abs(std - 1) < CLOSE_TO_1 for std in deviations) else []
         raise Failed(
-            f"With tied weights the initial loss is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}.",
+            f"With tied weights, the initial loss is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}.",
             "" if wide else "Which initialisation suits both uses of the matrix?",
             wide,
         )
@@ -103,13 +103,13 @@ def test_batched_heads(
         found = oracle.identify("attention", tensors, cases, {"d": n.d, "H": n.H}, {}, ROUNDED, max_layouts=1)
         causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
         raise Failed(
-            f"For the same weights the output differs from that of the loop over heads by up to "
+            f"With the same weights, the output differs from that of the loop over heads by up to "
             f"{np.abs(got - right).max():.2g}.",
             "" if causes else "Is d split into H and d_head in that order, then transposed, and merged the same way?",
             causes,
             either=len(found.matches) > 1,
         )
-    notes.remark("Matches the loop over heads for the same weights.")
+    notes.remark("Matches the loop over heads with the same weights.")
 
 
 @pytest.mark.needs("qk_ov", "MultiHeadAttention")
@@ -155,7 +155,7 @@ def test_qk_ov(
             causes,
         )
     if rank > n.d // n.H:
-        raise Failed(f"One product has rank {rank}; the rank is at most d/H = {n.d // n.H}.")
+        raise Failed(f"One product has rank {rank}; it should be at most d/H = {n.d // n.H}.")
     notes.remark(f"The products reproduce the attention, each with rank at most d/H = {n.d // n.H}.")
 
 

@@ -29,20 +29,20 @@ from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_on_weights")]
 
-TOLERANCE = 1e-6  # of the largest logit; a causal model on a CPU moves by exactly 0
+TOLERANCE = 1e-6  # of the largest logit; a causal model's logits on a CPU change by exactly 0
 ORACLE_TOLERANCE = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order
 ALIKE = 1e-3  # difference between nearly equal positions: code could recognise equal ones
-CONSTANT = 3e-2  # of the largest logit: what that comes to through all blocks
+CONSTANT = 3e-2  # of the largest logit: what ALIKE comes to through all blocks
 KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays, with changed rows before and after it
 SMALL_SCALE = 0.2
-LEAST_CHANGE = 1e-5  # of the largest logit; the least that an earlier token must move a logit
+LEAST_CHANGE = 1e-5  # of the largest logit; the least by which an earlier token must change a logit
 
 
 @dataclass(frozen=True)
 class Sides:
     """Logits (B, T, V) of the same rows before and after a change, and the position each change starts at.
 
-    ``rows_mix`` is how far the logits of a row move when all other rows change; 0 within rounding.
+    ``rows_mix`` is how far the logits of a row change when all other rows do; 0 within rounding.
     """
 
     before: np.ndarray
@@ -52,7 +52,7 @@ class Sides:
     tolerance: float = 0.0
 
     def change(self, row: int) -> np.ndarray:
-        """Return (T,): how far each position's logits moved, relative to the largest logit; 0 within rounding."""
+        """Return (T,): how far each position's logits changed, relative to the largest logit; 0 within rounding."""
         change = np.abs(self.after[row] - self.before[row]).max(-1) / logit_scale(self.before)
         return np.where(change <= self.tolerance, 0, change)
 
@@ -158,12 +158,12 @@ def test_full_model(
             earliest = int(np.argmax(sides.change(row) > TOLERANCE))
             causes = already_deducted(deducted, LEAKS_FUTURE)
             raise Failed(
-                f"Changing the tokens from position {start} on moved the logits at position {earliest} by "
-                f"{worst * logit_scale(sides.before):.2g}; no logits before position {start} may move.",
+                f"Replacing the tokens from position {start} onward changed the logits at position {earliest} by "
+                f"{worst * logit_scale(sides.before):.2g}; no logits before position {start} may change.",
                 "" if causes else _hint(matrix, sides.change(row), start),
                 causes,
             )
-    notes.remark(f"Changing the suffix from position {', '.join(map(str, starts))} on moved no earlier logit.")
+    notes.remark(f"Replacing the tokens from position {', '.join(map(str, starts))} onward changed no earlier logit.")
 
 
 def test_full_context(
@@ -186,7 +186,8 @@ def test_full_context(
         unchanged = np.flatnonzero(~(sides.change(row)[start:] > 0)) + start
         if unchanged.size:
             raise Failed(
-                f"Changing all tokens from position {start} on left the logits at position {unchanged[0]} unchanged.",
+                f"Replacing all tokens from position {start} onward left the logits at position {unchanged[0]} "
+                f"unchanged.",
                 "" if causes else "Is idx embedded, and does each block add to its input rather than replace it?",
                 causes,
             )
@@ -194,15 +195,17 @@ def test_full_context(
     unchanged = np.flatnonzero(~(change > 0))
     if unchanged.size:
         raise Failed(
-            f"Changing the first token left the logits at position {unchanged[-1]} unchanged.",
+            f"Replacing the first token left the logits at position {unchanged[-1]} unchanged.",
             ""
             if causes
-            else "Each position should attend to all earlier ones: is the mask inverted, or a residual missing?",
+            else "Each position should attend to all earlier ones: is the mask inverted, or is a residual connection "
+            "missing?",
             causes,
         )
     if whole.without_blocks:
         raise Failed(
-            f"{whole.unused} All blocks are among these, so later positions depend on the past without attention.",
+            f"{whole.unused} These include all the blocks' parameters, so later positions get information from earlier "
+            f"ones by some other route than attention.",
             whole_model.UNUSED,
         )
     notes.record(reach=float(f"{change[-1]:.2g}"))
@@ -215,8 +218,8 @@ def test_batch_independence(student_sides: Sides, oracle_sides: Sides | None, de
         if sides.rows_mix:
             causes = already_deducted(deducted, ROWS_MIX)
             raise Failed(
-                f"Changing all other rows of the batch moved the logits of the unchanged row by {sides.rows_mix:.2g}; "
-                f"they must not move.",
+                f"Replacing all other rows of the batch changed the logits of the remaining row by "
+                f"{sides.rows_mix:.2g}; they must not change.",
                 "" if causes else "Is there a softmax, mean or reshape over the batch axis (dim=0)?",
                 causes,
             )
@@ -240,7 +243,7 @@ def test_rows_sum_to_one(
         causes = already_deducted(deducted, ROWS_DO_NOT_SUM_TO_ONE)
         raise Failed(
             f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
-            f"{int(gap.argmax())} differ from a single token's by {gap.max() * logit_scale(single):.2g}.",
+            f"{int(gap.argmax())} differ by {gap.max() * logit_scale(single):.2g} from those of that token alone.",
             "" if causes else "Do the attention weights of each position sum to 1, in every head?",
             causes,
         )
@@ -252,7 +255,7 @@ def measure_with_small_weights(
 ) -> Sides:
     """Measure again with smaller matrices, for models in which large ones saturate a softmax.
 
-    The rows change one at a time, so that no other row can move the logits.
+    The rows change one at a time, so that no other row can change the logits.
     """
     replica, model = (side.shared("GPT", n.arguments()) for side in (student.replica, student))
     for side in (replica, model):

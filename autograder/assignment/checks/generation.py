@@ -146,7 +146,7 @@ def run_check(
                 symptom = (
                     exceptions.describe_location(error)
                     if isinstance(error, Raised)
-                    else "Of several calls, a later one is wrong."
+                    else "One of the later calls to generate is wrong."
                 )
                 raise Failed(symptom, causes=[mistakes.named(KEEPS_STATE)]) from None
         notes.remark("generate depends on earlier calls; in a new process each of them gives the right tokens.")
@@ -169,8 +169,8 @@ def test_output_shape(
     def check(call: Generate) -> None:
         if not np.array_equal(call(prompt, 0, 0), prompt):
             raise Failed("With max_new_tokens=0, generate changed the prompt.", "Does it only append new tokens?")
-        require_samples_of(predictors, n, call(prompt, 4, 0), 5, "After a prompt of 5 tokens")
-        require_samples_of(predictors, n, call(prompt[:1, :1], 2, 0), 1, "After a prompt of 1 token")
+        require_samples_of(predictors, n, call(prompt, 4, 0), 5, "After a prompt of 5 tokens,")
+        require_samples_of(predictors, n, call(prompt[:1, :1], 2, 0), 1, "After a prompt of 1 token,")
 
     run_check(check)
     notes.record(sample=sample_text(student, sizes, rng))
@@ -188,10 +188,10 @@ def test_crop(
     prompt = rng.integers(0, n.V, (LONG_ROWS, n.T_max - 1))
     run_check(
         lambda call: require_samples_of(
-            predictors, n, call(prompt, NEW_TOKENS, 0), prompt.shape[1], f"Past T_max={n.T_max}"
+            predictors, n, call(prompt, NEW_TOKENS, 0), prompt.shape[1], f"Past T_max={n.T_max},"
         )
     )
-    notes.remark(f"Past T_max={n.T_max} each new token is sampled from the last {n.T_max} tokens.")
+    notes.remark(f"Past T_max={n.T_max}, each new token is sampled from the last {n.T_max} tokens.")
 
 
 def test_long_prompt(
@@ -203,7 +203,7 @@ def test_long_prompt(
     """A prompt longer than T_max is cropped to its last T_max tokens."""
     n = sizes_of_generation(sizes)
     prompt = rng.integers(0, n.V, (LONG_ROWS, n.T_max + 7))
-    when = f"After a prompt of {prompt.shape[1]}, with T_max={n.T_max},"
+    when = f"After a prompt of {prompt.shape[1]} tokens, with T_max={n.T_max},"
     run_check(lambda call: require_samples_of(predictors, n, call(prompt, NEW_TOKENS, 0), prompt.shape[1], when))
 
 

@@ -69,7 +69,7 @@ def test_window(
         initial, logits = initial_logits(student, whole, claims.steady, n, int(seed), idx)
         if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
             raise Failed(
-                "At every position the logits are between 0 and 1 and sum to 1.",
+                "At every position, the logits are between 0 and 1 and sum to 1.",
                 causes=[mistakes.named("logits_are_probabilities")],
             )
         losses.append(float(uniform_cross_entropy(logits[:BATCH]).mean()))

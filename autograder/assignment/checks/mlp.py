@@ -53,7 +53,8 @@ def test_width(student: StudentCode, notes: Notes) -> None:
             other = inner in sizes  # two matrices of another hidden width
             width = f", as for a hidden width of {inner:g}" if other else ""
             raise Failed(
-                f"The matrices of MLP({d}) have {entries:,} entries{width}; with 4d = {4 * d} there are {8 * d * d:,}.",
+                f"The matrices of MLP({d}) have {entries:,} entries{width}; with a hidden width of "
+                f"4d = {4 * d} there would be {8 * d * d:,}.",
                 "" if other else "Is there one up-projection to 4d, and one down-projection to d?",
                 [mistakes.named("mlp_width")] if other else [],
             )
@@ -76,14 +77,14 @@ def test_position_wise(
     module.push(weights)
     change = np.abs(outputs.require_tensor(module(changed), x.shape) - before).max(-1)
     if not change[row, position] > 1e-5:
-        measured = f"Changing x at position {position} left the output at position {position} unchanged."
+        measured = f"Replacing x at position {position} left the output at position {position} unchanged."
         raise Failed(measured, "Is x used in forward?")
     change[row, position] = 0
     if not change.max() <= 1e-5:
         other = tuple(int(i) for i in np.unravel_index(change.argmax(), change.shape))
         raise Failed(
-            f"Changing x at position {position} of row {row} moved the output at position {other[1]} of row {other[0]} "
-            f"by {change.max():.2g}.",
+            f"Replacing x at position {position} of row {row} changed the output at position {other[1]} of row "
+            f"{other[0]} by {change.max():.2g}.",
             "The MLP is position-wise: no position affects another.",
         )
     notes.remark("Position-wise: no position affects another.")

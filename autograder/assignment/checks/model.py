@@ -126,7 +126,7 @@ def test_gradients(
         raise Failed(
             f"{len(without_gradient)} of GPT's {len(own)} own tensors get no gradient from the loss, so they would "
             f"never train: {some}.",
-            "Does forward use each of them, on the path to the logits and the loss?",
+            "Does forward use each of them to compute the logits and the loss?",
         )
     # A loss that is not the cross-entropy is judged by its own check, and has other gradients.
     try:
@@ -148,7 +148,7 @@ def test_gradients(
             if not gap <= 1e-3:
                 raise Failed(
                     f"The gradient of {name} differs from that of the cross-entropy by {gap:.0%} of its largest entry.",
-                    "Is a tensor between it and the loss detached?",
+                    "Is a tensor between that parameter and the loss detached?",
                 )
     notes.remark("Every parameter outside the blocks gets its gradient.")
 
@@ -193,9 +193,9 @@ def test_training(student: StudentCode, whole: WholeModel, rng: np.random.Genera
     notes.record(training=losses)
     if not last <= FALLEN * first:
         raise Failed(
-            f"After {len(losses)} steps of Adam on one batch the loss went from {first:.2f} to {last:.2f}; a model of "
-            f"this size overfits one batch.",
-            "Are all parts registered as parameters, and does each get a gradient?",
+            f"After {len(losses)} steps of Adam on one batch, the loss went from {first:.2f} to {last:.2f}; a model of "
+            f"this size should be able to overfit one batch.",
+            "Are all parts registered as parameters, and does each of them get a gradient?",
         )
     notes.remark(f"From {first:.2f} to {last:.2f} in {len(losses)} steps of Adam on one batch.")
 
@@ -261,7 +261,7 @@ def _require_loss(model: ModuleProxy, dims: Dims, batch: int, length: int, rng: 
     right = cross_entropy(logits, targets)
     if not abs(loss - right) <= 1e-4 * max(1.0, abs(right)):
         raise Failed(
-            f"For idx of shape {(batch, length)} the loss is {loss:.4f}; the cross-entropy of the returned logits "
+            f"For idx of shape {(batch, length)}, the loss is {loss:.4f}; the cross-entropy of the returned logits "
             f"and the targets is {right:.4f}.",
             causes=_explain_loss(logits, idx, targets, loss),
         )

@@ -46,12 +46,12 @@ def test_block_matrices(student: StudentCode, sizes: Sizes, rng: np.random.Gener
             )
         for name, shape in shapes.items():
             if shape and d not in shape:
-                raise Failed(f"{call}[{name!r}] is {shape}; each matrix of a block has d={d} as a row or column count.")
+                raise Failed(f"{call}[{name!r}] is {shape}; every matrix in a block has d={d} rows or d={d} columns.")
         wide = sides.count([d, 4 * d])
         if wide != 2:
             raise Failed(
-                f"In {call}, {wide} matrices have sides d and 4d; exactly the up-projection and the down-projection "
-                f"should."
+                f"In {call}, {wide} matrices have sides d and 4d; exactly two should: the up-projection and the "
+                f"down-projection."
             )
     notes.remark("4 d^2 in the attention, 8 d^2 in the MLP.")
 
@@ -66,7 +66,7 @@ def test_expected_loss(student: StudentCode, sizes: Sizes, rng: np.random.Genera
         right, call = math.log(V) + d * std**2 / 2, f"expected_initial_loss({V}, {d}, {std:.4f})"
         value = as_number(student.function("expected_initial_loss", V, d, std))
         if value is None:
-            raise Failed(f"{call} didn't return a finite number.", "Does it print instead of return?")
+            raise Failed(f"{call} didn't return a finite number.", "Does it print the result instead of returning it?")
         if not abs(value - right) <= EXACT * right:
             raise Failed(f"{call} is {value:.4f}; it should be {right:.4f}.", causes=_explain_value(value, V, d, std))
     default, gpt2 = (math.log(V) + d * std**2 / 2 for V, d, std in cases[:2])
@@ -101,7 +101,7 @@ def test_layer_norm(student: StudentCode, sizes: Sizes, rng: np.random.Generator
         centred = u - u.mean()
         if not np.allclose(got, centred / np.linalg.norm(centred) * math.sqrt(d), atol=1e-3):
             raise Failed("The result is on the right sphere, but doesn't point along u minus its mean.")
-    notes.remark("Orthogonal to the vector of ones, then onto the sphere of radius sqrt(d).")
+    notes.remark("Projects orthogonally to the vector of ones, then onto the sphere of radius sqrt(d).")
 
 
 def _shape(value: Any) -> tuple[int, int] | None:

@@ -66,7 +66,7 @@ def test_total(
     if model.numel == expected or is_tied(model, course):
         request.getfixturevalue("require_counted_parameters_used")
     if is_tied(model, course):
-        notes.remark(f"{model.numel:,} parameters: {TIED}; untied there are {expected:,}.")
+        notes.remark(f"{model.numel:,} parameters: {TIED}; without tying there would be {expected:,}.")
         return
     if model.numel != expected:
         measured = f"Your GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}."
@@ -103,7 +103,8 @@ def test_other_sizes(
         expected = parameter_count.total(dims)
         if model.numel != expected and not is_tied(model, dims):
             raise Failed(
-                f"At {dims} GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}.",
+                f"At {dims}, GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} "
+                f"{expected:,}.",
                 "The cause is the same as at the course configuration." if at_course else "",
                 [] if at_course else [mistakes.named("sizes_hard_coded")],
             )
@@ -153,7 +154,8 @@ def test_formula(student: StudentCode, sizes: Sizes, rng: np.random.Generator, n
             raise Failed(*student_formula.explain_in_letters(student, dims_used, key, measured))
     rule, blocks, rest = parameter_count.rule_of_thumb(sizes.course)
     notes.remark(
-        f"Your formula is correct at every size tried; the course's blocks have {blocks:,} = {rule:,} + {rest:,}."
+        f"Your formula is correct at every size tried; at the course's sizes, the blocks have {blocks:,} = {rule:,} + "
+        f"{rest:,} parameters."
     )
 
 
@@ -175,7 +177,7 @@ def test_percentages(student: StudentCode, sizes: Sizes, rng: np.random.Generato
                 raise Failed(wrong[1], causes=student_formula.explain_shares(shares, parts))
             notes.remark("The percentages follow from your own formula; see the check of the formula.")
             return
-        shown = shown or ", ".join(f"{name.replace('_', ' ')} {share:.1f} %" for name, share in expected.items())
+        shown = shown or ", ".join(f"{name.replace('_', ' ')} {share:.1f}%" for name, share in expected.items())
     notes.remark(f"At the course configuration: {shown}.")
 
 

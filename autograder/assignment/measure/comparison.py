@@ -320,7 +320,7 @@ def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Se
     if not wrong:
         other = [row.sentence for row in penalised_mistakes(comparison.match.mistakes)]
         remarks = [row.sentence for row in map(mistakes.named, comparison.match.mistakes) if row.accepted]
-        equal = "Matches the formula for the same weights"
+        equal = "Matches the formula with the same weights"
         notes.remark(" ".join([f"{equal}, with one exception:", *other] if other else remarks) or f"{equal}.")
         return
     kind = Partial if all(len(rows) == 1 for rows in explanations) else Failed
@@ -348,7 +348,7 @@ def describe_difference(comparison: Comparison, what: str) -> str:
             return f"For {letter}={comparison.sizes[letter]}, {what} uses {comparison.match.count} {parts}."
     if gap is not None and gap > ROUNDED:
         return (
-            f"For the same weights the output is off by up to {format_percent(gap)} of its maximum, from position "
+            f"With the same weights, the output is off by up to {format_percent(gap)} of its maximum, from position "
             f"{position} on."
         )
     own = sum(p.size for p in comparison.module.parameters if not p.owner)
@@ -359,7 +359,7 @@ def describe_difference(comparison: Comparison, what: str) -> str:
 
 def format_percent(gap: float) -> str:
     """Format a fraction as a percentage."""
-    return f"{100 * gap:.0f} %" if gap >= 0.1 else f"{100 * gap:.2g} %"
+    return f"{100 * gap:.0f}%" if gap >= 0.1 else f"{100 * gap:.2g}%"
 
 
 def _describe_unknown(comparison: Comparison, what: str) -> tuple[str, str]:
@@ -373,8 +373,8 @@ def _describe_unknown(comparison: Comparison, what: str) -> tuple[str, str]:
     facts = "Shape and dtype are correct" + (", no output depends on later positions." if comparison.causal else ".")
     where = f"from position {findings.position} on"
     if findings.alone:
-        where += "; a single token is correct: check scores, mask and softmax"
-    off = f"for the same weights the output is off by up to {format_percent(findings.gap)} of its maximum"
+        where += "; the output for a single token is correct: check the scores, mask and softmax"
+    off = f"with the same weights, the output is off by up to {format_percent(findings.gap)} of its maximum"
     return (
         f"{facts} But {off}, {where}.",
         "No known mistake fits: compare each step of forward with the docstring.",

@@ -21,7 +21,7 @@ from autograder.sandbox.remote.student_code import StudentCode
 BELOW, ABOVE = 0.024, 0.276  # the window around ln V: 4.15 to 4.45 for V=65
 BATCH = 1  # rows of T_max tokens: with the mean over all targets, the loss is known to 0.006
 ROWS_OF_TEXT = 4  # with one target per position
-ORACLE_TOLERANCE = 0.05  # of the largest logit: with embeddings as small as 0.01, another eps in a norm changes 1 %
+ORACLE_TOLERANCE = 0.05  # of the largest logit: with embeddings as small as 0.01, another eps in a norm changes 1%
 LOSS_TOLERANCE = 0.25  # relative; logits are only roughly normal
 
 

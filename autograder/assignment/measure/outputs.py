@@ -63,7 +63,7 @@ def require_logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     B, T, V = shape
     if isinstance(found, np.ndarray) and T > 1 and found.shape == (B, 1, V):
         raise Failed(
-            f"For {T} tokens the logits have shape {found.shape}; it should be {shape}.",
+            f"For {T} tokens, the logits have shape {found.shape}; it should be {shape}.",
             causes=[mistakes.named("logits_of_last_position")],
         )
     return require_tensor(found, shape)
@@ -179,7 +179,7 @@ def output_under_weights(module: ModuleProxy, weights: Mapping[str, np.ndarray],
     after = require_tensor(module(x), x.shape)
     if not np.abs(after - before).max() > MOVES:
         raise Failed(
-            f"Changing the weights left the output of {module.name} unchanged.",
+            f"Replacing the weights left the output of {module.name} unchanged.",
             "Does forward use the parts that __init__ creates?",
         )
     return after

@@ -70,7 +70,8 @@ def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> C
         noise = SURE * math.sqrt(max(variance.max(), more.max()))
         if not gap <= noise + ROUNDING * max(1.0, float(np.abs(after).max())):
             message = (
-                f"Two GPTs from different seeds with the same parameters differ by {gap:.2g}; they should be equal."
+                f"Two GPTs built with different seeds but given the same parameters have logits that differ by "
+                f"{gap:.2g}; these should be equal."
             )
             return Claims(about_parameters=message, hint=PLAIN, steady=steady)
         dead = sum(p.size for p in unused_parameters(model, n, rng, model.numel // 2 + 1))

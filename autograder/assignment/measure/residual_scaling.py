@@ -227,7 +227,7 @@ def check_scaling_by_role(scaling: Scaling) -> None:
         first = scaled_neighbours[0]
         ratio = scaling.deviation(first, many) / (scaling.deviation(first, few) or math.nan)
         raise Failed(
-            f"From L={few} to L={many} the standard deviation changes by a factor of {ratio:.2g} for "
+            f"From L={few} to L={many}, the standard deviation changes by a factor of {ratio:.2g} for "
             f"{', '.join(ROLES[role] for role in scaled_neighbours)}.",
             causes=[mistakes.named("scaling_of_other_matrices")],
         )
@@ -239,8 +239,8 @@ def check_scaling_by_role(scaling: Scaling) -> None:
         )
         causes = _explain_unscaled(scaling, unscaled)
         raise (Partial if len(unscaled) < len(residual) else Failed)(
-            f"From L={few} to L={many} the standard deviation should halve in every block; it goes from {measured}.",
-            "" if causes else "Which factor does GPT multiply them by, and when?",
+            f"From L={few} to L={many}, the standard deviation should halve in every block; it goes from {measured}.",
+            "" if causes else "What factor does GPT multiply these weights by, and when?",
             causes,
         )
     wrong = _wrong_constants(scaling)
@@ -249,7 +249,7 @@ def check_scaling_by_role(scaling: Scaling) -> None:
         measured = " and ".join(f"{ROLES[role]} by {factor * right:.3f}" for role, factor in wrong.items())
         by_l = len(wrong) == len(residual) and all(_is_close(factor, math.sqrt(2)) for factor in wrong.values())
         raise (Partial if len(wrong) < len(residual) else Failed)(
-            f"At L={many} GPT scales {measured}; it should be by 1/sqrt(2L) = {right:.3f}.",
+            f"At L={many}, GPT scales {measured}; the factor should be 1/sqrt(2L) = {right:.3f}.",
             causes=[mistakes.named("scaling_sqrt_L" if by_l else "scaling_wrong_constant")],
         )
 

@@ -77,7 +77,7 @@ def check_scaling_by_size(
     scaled_entries = sum(kind.entries for kind in halved if kind.before)
     if scaled_entries > MOST_SCALED * sum(value.size for values in before.values() for value in values):
         raise Failed(
-            f"From L={few.L} to L={many.L} the standard deviation of {len(halved)} matrices in each block halves.",
+            f"From L={few.L} to L={many.L}, the standard deviation of {len(halved)} matrices in each block halves.",
             causes=[mistakes.named("scaling_of_other_matrices")],
         )
     by_projection = {ROLES["o"]: in_attention, ROLES["down"]: in_mlp}
@@ -92,17 +92,17 @@ def check_scaling_by_size(
         notes.remark(SCALED_DOWN)
         return
     if unscaled:
-        measured = f"From L={few.L} to L={many.L} the standard deviation of {' and '.join(unscaled)} doesn't halve."
+        measured = f"From L={few.L} to L={many.L}, the standard deviation of {' and '.join(unscaled)} doesn't halve."
         if not any(value.size in of_attention for values in before.values() for value in values):
             raise Failed(f"{measured} No parameter has the size of such a matrix.", "Are the blocks registered?")
         causes = _explain_unscaled(student, few, many, unscaled, of_attention, seed)
         raise (Partial if len(unscaled) == 1 else Failed)(
-            measured, "" if causes else "Which factor does GPT multiply them by, and when?", causes
+            measured, "" if causes else "What factor does GPT multiply these weights by, and when?", causes
         )
     deviations = [kind.before for kind in halved]
     if all(deviations) and _is_scaled_by_sqrt_L(student, few, before, deviations, seed):
         raise Failed(
-            f"At L={few.L} both projections are scaled by {1 / math.sqrt(few.L):.2f}; it should be "
+            f"At L={few.L}, both projections are scaled by {1 / math.sqrt(few.L):.2f}; the factor should be "
             f"{1 / math.sqrt(2 * few.L):.2f}.",
             causes=[mistakes.named("scaling_sqrt_L")],
         )
@@ -112,7 +112,10 @@ def check_scaling_by_size(
 def _explain_unscaled(
     student: StudentCode, few: Dims, many: Dims, unscaled: list[str], attention_sizes: Collection[int], seed: int
 ) -> list[Mistake]:
-    """Return the mistake that explains why these do not halve, from their factors relative to a single Block."""
+    """Return the mistake that explains why the ``unscaled`` projections do not halve.
+
+    It is found by their factors relative to a single Block.
+    """
     before, after = (_scaling_factors(student, n, seed) for n in (few, many))
     weights = {name for name in before if before[name].is_matrix and name in after}
     rescaled = {

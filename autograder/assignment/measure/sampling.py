@@ -214,7 +214,7 @@ def compare_samples(
     is_likeliest = call(prompts, 1, 0)[:, -1] == predictions.argmax(-1)
     if is_likeliest.all() and float(np.log(predictions.max(-1)).sum()) < -UNLIKELY:
         raise Failed(
-            f"After {PROMPTS} different prompts the new token is the likeliest one every time.",
+            f"After {PROMPTS} different prompts, the new token is the likeliest one every time.",
             causes=[mistakes.named("generate_argmax")],
         )
     if is_seed_fixed:

@@ -92,7 +92,7 @@ def explain_in_letters(
         [(n, round(value) - round(expected_entries(n)[key])) for n, value in zip(dims_used, values, strict=True)]
     )
     if not term:
-        return measured, "Which term of that part differs from your own class?", []
+        return measured, "Which term of that part disagrees with your own class?", []
     causes = [mistakes.named(KNOWN[key, term])] if (key, term) in KNOWN else []
     measured = f"{measured} At every size tried, the difference is {term}."
     return measured, "" if causes else "Is that term a bias, a LayerNorm or a matrix?", causes

@@ -31,7 +31,7 @@ BATCHES = (9, 11, 13, 15, 17, 19)  # rows of the short case: no multiple of what
 SHORT = 9  # positions, enough to confirm that a known model is the right one
 NEARLY = 0.95  # of the blocks' parameters: the smallest tensors are not looked at
 UNUSED = "Does forward apply every block, at every size?"
-ARGUMENTS = "Which sizes do Block and GPT pass on, and is one hard-coded?"
+ARGUMENTS = "Do Block and GPT pass every size on, or is one hard-coded?"
 
 Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> logits (B, T, V)
 
@@ -157,8 +157,8 @@ def compare_at(
         layout = assign_blocks(student, parts, model, n)
         if layout is None:
             return unknown
-        # The class's own check kept the initial values of learnt scales, which compute the formula only there, and
-        # of tensors without effect.
+        # The class's own check left two kinds of tensor at their initial values: learnt scales, which match the formula
+        # only there, and tensors without effect.
         kept = comparisons["model"].left_out
         layout = replace(layout, own=tuple(name for name in layout.own if name not in kept))
         weights = {name: value for name, value in draw_initial_like_weights(model, rng).items() if name not in kept}
@@ -180,7 +180,7 @@ def compare_at(
     if composed and order:
         return _known_model(student, oracle, composed.layout, order)
     if composed and composed.block_order(cases, ROUGH) and _same_in_float64(student, oracle, composed, weights, n):
-        return unknown  # it casts to a lower precision
+        return unknown  # the model casts to a lower precision
     blocks = composed or oracle.compose(layout, weights)
     if blocks is None:
         return unknown
@@ -200,7 +200,7 @@ def compare_at(
     return WholeModel(
         student,
         oracle,
-        difference=f"At {n} the logits differ from the composition of your own blocks{gap}.",
+        difference=f"At {n}, the logits differ from what your own blocks compute one after another{gap}.",
         names=tuple(sorted(names)) if len(found.matches) == 1 else (),
     )
 

@@ -212,7 +212,7 @@ ROWS = (
     ),
     _attention(
         "softmax_over_masked_slices",
-        "Only the last position is finite: along the softmax's axis, some slices are fully masked.",
+        "Only the last position's output is finite: along the softmax's axis, some slices are fully masked.",
         "the dim of the softmax",
     ),
     _attention(
@@ -254,7 +254,7 @@ ROWS = (
     _attention(
         "qkv_biases",
         "The query, key or value layers have biases; in this course they have none.",
-        "how those layers are created",
+        "how the query, key and value layers are created",
     ),
     # --- heads --------------------------------------------------------------------------------------------------------
     _attention(
@@ -285,9 +285,13 @@ ROWS = (
     _attention(
         "projections_doubled",
         "nn.MultiheadAttention has its own projections; your own layers project the input a second time.",
-        "the layers in front of it",
+        "the layers in front of nn.MultiheadAttention",
     ),
-    _attention("heads_shared", "All heads are the same Head object; each needs its own.", "how the heads are created"),
+    _attention(
+        "heads_shared",
+        "All H heads are one and the same Head object; create a new one for each.",
+        "how the heads are created",
+    ),
     _attention(
         "heads_share_keys_values",
         "The heads share one key or value matrix; each needs its own.",
@@ -311,7 +315,7 @@ ROWS = (
     _attention(
         "attention_over_batch",
         "Attention runs over the batch axis (dim=0); it should run over the time axis (dim=1).",
-        "swapped axes, or batch_first",
+        "the order of the axes, or the batch_first argument",
         "axis",
         ("batch",),
     ),

@@ -145,7 +145,7 @@ ROWS = (
     ),
     _block(
         "block_residual_doubled",
-        "The residual stream is added once too often, so the output contains x twice.",
+        "The residual stream is added one time too many, so the output contains x twice.",
         "the residual additions: one of them adds x a second time",
         "block",
         ("first_residual_doubled", "second_residual_doubled"),

@@ -61,7 +61,7 @@ ROWS = (
     ),
     _generate(
         "generate_stops_at_T_max",
-        "generate stops at T_max tokens; with the crop it can continue.",
+        "generate stops at T_max tokens; it should crop the context and continue.",
         "the condition of the loop",
     ),
     _generate(

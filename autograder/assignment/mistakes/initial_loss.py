@@ -72,7 +72,7 @@ ROWS = (
     ),
     _initial(
         "scaling_of_shared_block",
-        "All blocks are the same object, so the loop over them scales it L times.",
+        "All blocks are the same object, so the loop scales its weights L times.",
         "how the blocks are created",
     ),
 )

@@ -28,23 +28,23 @@ ROWS = (
     _loss(
         "targets_shifted_twice",
         "You get that loss if the targets are shifted by one; forward's targets already are.",
-        "slices of logits or targets before the loss",
+        "any slice of the logits or the targets before the loss",
     ),
     _loss(
         "loss_class_axis",
-        "F.cross_entropy takes positions for classes: it expects the classes on dim=1.",
+        "F.cross_entropy treats positions as classes: it expects the classes on dim=1.",
         "the shapes of its inputs",
         raises=(("RuntimeError", WRONG_AXIS), ("ValueError", WRONG_AXIS)),
     ),
     _loss(
         "loss_of_probabilities",
         "You get that loss if F.cross_entropy is given probabilities; it applies the softmax itself.",
-        "a softmax before the loss",
+        "any softmax before the loss",
     ),
     _loss(
         "loss_detached",
         "The loss does not depend on the parameters: it is detached from the graph.",
-        "detach, item, no_grad or a new tensor between logits and loss",
+        "any detach, item, no_grad or new tensor between the logits and the loss",
         raises=(("RuntimeError", r"does not require grad"),),
     ),
     _loss(
@@ -55,7 +55,7 @@ ROWS = (
     _loss(
         "logits_of_last_position",
         "Only the last position's logits are returned; forward should return those of all positions.",
-        "a slice of x before the unembedding",
+        "any slice of x before the unembedding",
     ),
     _loss(
         "logits_not_returned",

@@ -34,7 +34,7 @@ ROWS = (
     _mlp(
         "mlp_linear",
         "There is no activation between the two linear layers, so together they are one linear map.",
-        "the line between them",
+        "the line between the two linear layers",
         "activation",
         ("linear",),
     ),
@@ -62,7 +62,7 @@ ROWS = (
     _mlp(
         "mlp_activation_doubled",
         "GELU is applied twice between the two linear layers; it should be applied once.",
-        "the lines between them",
+        "the lines between the two linear layers",
         "activation",
         ("doubled",),
     ),
@@ -74,9 +74,9 @@ ROWS = (
         ("input",),
     ),
     _mlp("mlp_width", "The MLP's inner width is not 4d.", "the sizes of the two linear layers"),
-    _mlp("mlp_up_bias_missing", "The up-projection has no bias.", "how that layer is created"),
-    _mlp("mlp_down_bias_missing", "The down-projection has no bias.", "how that layer is created"),
-    _mlp("mlp_biases_missing", "Neither linear layer has a bias.", "how the layers are created"),
+    _mlp("mlp_up_bias_missing", "The up-projection has no bias.", "how the up-projection is created"),
+    _mlp("mlp_down_bias_missing", "The down-projection has no bias.", "how the down-projection is created"),
+    _mlp("mlp_biases_missing", "Neither linear layer has a bias.", "how the linear layers are created"),
     _mlp(
         "mlp_gelu_tanh",
         "Your GELU is the tanh approximation, as in GPT-2; F.gelu's default is exact. Both are accepted.",

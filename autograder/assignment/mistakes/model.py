@@ -131,14 +131,14 @@ ROWS = (
     _model(
         "final_norm_first",
         "The final LayerNorm is applied before the blocks; it belongs after the last one.",
-        "where it is called",
+        "where the final LayerNorm is called",
         "final_norm",
         ("first",),
     ),
     _model(
         "final_norm_both",
         "The final LayerNorm is also applied before the blocks; it belongs only after the last one.",
-        "where it is called",
+        "where the final LayerNorm is called",
         "final_norm",
         ("both",),
     ),

@@ -14,7 +14,7 @@ ROWS = (
     _formula(
         "formula_printed",
         "The function prints its result and returns nothing.",
-        "its last line",
+        "the last line of the function",
     ),
     _formula(
         "formula_constant",
@@ -35,7 +35,7 @@ ROWS = (
     _formula(
         "shares_as_fractions",
         "These are fractions of 1; they should be percentages.",
-        "the factor",
+        "the conversion to percentages: is the factor 100 missing?",
     ),
     _formula(
         "shares_of_blocks",

@@ -27,10 +27,10 @@ ROWS = (
         "One of the two V x d matrices is missing.",
         "the token embedding and the unembedding",
     ),
-    _count("mlp_shared", "All blocks share one MLP object; each needs its own.", "where the MLPs are created"),
+    _count("mlp_shared", "All L blocks share one MLP object; create a new one for each.", "where the MLPs are created"),
     _count(
         "blocks_shared",
-        "All blocks are the same Block object; each needs its own.",
+        "All L blocks are one and the same Block object; create a new one for each.",
         "how the list of blocks is created",
     ),
     _count(

@@ -111,13 +111,13 @@ class Oracle:
         max_layouts: int | None = None,
         blocks: ComposedModel | None = None,
     ) -> Findings:
-        """Find known mistakes with which the oracle's ``component`` computes ``cases``, inputs and outputs of a class.
+        """Find the known mistakes with which the oracle's ``component`` reproduces ``cases``.
 
-        ``tensors`` are the student's, in the order in which the class lists them; ``tolerance`` is relative to the
-        largest entry. ``expected`` mistakes are tried on their own first. At most ``max_layouts`` of an
-        attention's tensors are tried, or all if None; the first go by names. A "model" uses the ``blocks`` of a
-        composed one, or else a stub for each. The result is empty if too many or too large tensors make the comparison
-        take too long.
+        ``cases`` are the inputs and outputs of a student's class; ``tensors`` are its tensors, in the order in which it
+        lists them. ``tolerance`` is relative to the largest entry. ``expected`` mistakes are tried on their own first.
+        At most ``max_layouts`` of an attention's tensors are tried, or all if None; the first go by names. A "model"
+        uses the ``blocks`` of a composed one, or else a stub for each. The result is empty if too many or too large
+        tensors make the comparison take too long.
         """
         arguments = {
             "component": component,

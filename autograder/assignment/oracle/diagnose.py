@@ -46,7 +46,7 @@ class Query:
     tolerance: float
     expected: Names = frozenset()  # mistakes found by other checks, tried on their own first
     max_layouts: int | None = None  # tried; None means all
-    blocks: Sequence[Function] = ()  # of a whole model; else a stub for each
+    blocks: Sequence[Function] = ()  # a whole model's blocks; if empty, a stub for each
     tried: list[int] = field(default_factory=lambda: [0])
 
     def fits(self, function: Function, cases: list[Case] | None = None) -> bool:

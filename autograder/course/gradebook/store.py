@@ -171,18 +171,21 @@ class Gradebook:
         return [found.get(person.key) for person in people]
 
     def _match_whole_key(self, person: Person) -> int | None:
-        """Return the only student with every identifier of this key."""
+        """Return the one student who has every identifier in the person's key, or None."""
         known = [set(self._select_ids("kind = ? AND value = ?", *one)) for one in person.key]
         common = set.intersection(*known)
         return common.pop() if len(common) == 1 else None
 
     def _match_any_identifier(self, person: Person) -> int | None:
-        """Return the only student with any identifier of this key."""
+        """Return the one student who has any identifier in the person's key, or None."""
         known = set[int]().union(*(self._select_ids("kind = ? AND value = ?", *one) for one in person.key))
         return known.pop() if len(known) == 1 else None
 
     def _match_label_or_name(self, person: Person) -> int | None:
-        """Return the student with this folder or name; a name must be unique and no number may differ."""
+        """Return the student with the person's folder or name, or None.
+
+        A name must be unique, and no number may differ.
+        """
         if any(self._select_ids("kind = ? AND value = ?", *one) for one in person.key):
             return None  # one of their numbers is known, but its owner is unclear
         for kind, value in person.ids:

@@ -118,7 +118,7 @@ def read_attempt(attempt: Attempt, assignment: Assignment) -> Submission:
     if not attempt.files:
         raise BadSubmission(f"nothing was submitted; ask for {main}")
     if len(files) > MAX_FILES:
-        raise BadSubmission(f"{len(files)} files, at most {MAX_FILES} are allowed; remove the rest")
+        raise BadSubmission(f"{len(files)} files, but at most {MAX_FILES} are allowed; remove the rest")
     zips = [entry for entry in files if entry.suffix == ".zip"]
     if not files and attempt.is_single and len(attempt.files) == 1:
         raise BadSubmission(

@@ -57,7 +57,9 @@ class ExportFormat(Protocol):
 def read_sheet(request: ExportRequest, platform: str) -> Sheet:
     """Return the sheet to fill, with rows as long as its header. Raises BadInput."""
     if request.sheet is None:
-        raise BadInput(f"{platform}: --sheet is missing; download the gradebook from there, the scores are filled in")
+        raise BadInput(
+            f"{platform}: --sheet is missing; download the gradebook from there; the scores are filled into it"
+        )
     sheet = csv_sheet.read(request.sheet)
     rows = [row + [""] * (len(sheet.header) - len(row)) for row in sheet.rows]
     return Sheet(sheet.header, rows, sheet.delimiter)

@@ -81,7 +81,7 @@ def _write_report(book: Gradebook, result: StudentResult, anonymous: bool) -> st
     reasons = {target: one.reason for target, one in result.overrides.items()}
     also = {}
     if (written := result.written) is not None:
-        also["Written answers"] = f"{written:g} points, beside the score"
+        also["Written answers"] = f"{written:g} points, in addition to the score"
     if TOTAL in reasons:
         also["Score set manually"] = reasons[TOTAL]
     inputs = [name, stored.document, stored.graded, reasons, also, result.score, _hash_templates()]

@@ -41,7 +41,7 @@ class SandboxError(Exception):
 
 
 class TimedOut(Exception):
-    """A call passed its limit; the process is gone."""
+    """A call exceeded its limit; the process has been killed."""
 
     def __init__(self, clock: str, limit: float) -> None:
         super().__init__(f"no answer after {limit:g} s of {clock}")

@@ -71,7 +71,7 @@ def launch(without: Sequence[str] = ()) -> ZygoteProcess:
 def launch_early() -> Iterator[None]:
     """Launch a process for the first caller in advance; end it with this context if unused."""
     if sys.platform != "win32":
-        with contextlib.suppress(OSError):  # the caller meets and reports it again
+        with contextlib.suppress(OSError):  # the caller will hit the same error and report it
             _spare_processes.append(launch())
     try:
         yield

@@ -68,7 +68,7 @@ class StudentCode:
         self._record = record or _Record()
         self._process: Process | None = None
         self._counted = 0.0, 0.0  # CPU and idle seconds of this process already in the record
-        self._objects = self._released = 0  # built so far; and when they were released
+        self._objects = self._released = 0  # objects built so far, and that count at the last release
         self._shared: dict[tuple[str, tuple[int, ...]], ModuleProxy] = {}
         self._replica: StudentCode | None = None
         self._loaded: set[str] = set()

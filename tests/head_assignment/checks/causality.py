@@ -21,10 +21,10 @@ def test_earlier_positions(student: StudentCode, oracle: OracleProcess, rng: np.
     changed[:, t] += 1
     # Each side runs in its own process, so that neither can remember the other's call.
     before, after = output(student.replica, weights, x), output(student, weights, changed)
-    moved = np.abs(after - before).max((0, 2)) > TOLERANCE
-    if not moved[t]:
-        raise Failed(f"Changing x at position {t} left the output there unchanged.", "Is x used in forward?")
-    if moved[:t].any():
+    affected = np.abs(after - before).max((0, 2)) > TOLERANCE
+    if not affected[t]:
+        raise Failed(f"Replacing x at position {t} left the output there unchanged.", "Is x used in forward?")
+    if affected[:t].any():
         unmasked = oracle.ask("head", {"weights": weights, "x": x, "mistake": "mask_missing"})
         causes = [MISTAKES["mask_missing"]] if np.abs(before - unmasked).max() <= TOLERANCE else []
-        raise Failed(f"Changing x at position {t} moved the output at position {moved.argmax()}.", causes=causes)
+        raise Failed(f"Replacing x at position {t} changed the output at position {affected.argmax()}.", causes=causes)
