@@ -176,7 +176,7 @@ def _upgrade(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def replace_not_finite(value: Any) -> Any:
-    """Replace each infinite number and NaN in ``value``, at any depth, by NOT_FINITE."""
+    """Replace each infinite number and NaN in ``value``, at any depth, with NOT_FINITE."""
     if isinstance(value, dict):
         return {key: replace_not_finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -122,11 +122,11 @@ def read_file(name: str, folder: int | None, shown: str, limit: int) -> bytes:
         fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise BadSubmission(f"{shown}: a link, which is not followed; replace it by the file itself") from None
+            raise BadSubmission(f"{shown}: a link, which is not followed; replace it with the file itself") from None
         raise BadSubmission(f"{shown}: {error.strerror}; make it readable") from None
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise BadSubmission(f"{shown}: not a regular file; replace it by the file itself")
+        raise BadSubmission(f"{shown}: not a regular file; replace it with the file itself")
     with open(fd, "rb") as file:
         try:
             return file.read(limit + 1)
@@ -177,7 +177,7 @@ def is_link(info: zipfile.ZipInfo) -> bool:
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, shown: str, limit: int) -> bytes:
     """Read ``limit`` + 1 bytes of a zip file's member. Raises BadSubmission."""
     if is_link(info):
-        raise BadSubmission(f"{shown}: a link, which is not followed; replace it by the file itself")
+        raise BadSubmission(f"{shown}: a link, which is not followed; replace it with the file itself")
     if info.flag_bits & 1:
         raise BadSubmission(f"{shown}: encrypted; create the zip file without a password")
     # Other methods could need gigabytes of memory before the first byte.

@@ -30,7 +30,7 @@ def read(data: bytes) -> list[str]:
     any kind. The nbformat library would refuse some of these, and grading needs nothing else from it.
     """
     if data.count(b"{") + data.count(b"[") > MAX_CONTAINERS or data.count(b",") > MAX_VALUES:
-        raise BadNotebook("too many JSON values to read; clear its outputs and save it")
+        raise BadNotebook("too many JSON values to read; clear the notebook's outputs and save it")
     try:
         # int() refuses very long numbers, and none matters here.
         content = json.loads(data, parse_int=len, parse_float=len)

@@ -38,7 +38,7 @@ class Submission:
     id: str
     format: str
     files: dict[str, bytes]
-    names: tuple[str, ...]  # of the submitted files
+    names: tuple[str, ...]  # the names of the submitted files
     sha256: str
 
 
@@ -148,7 +148,7 @@ def _make_candidates_error(shown: str, candidates: list[SourceFile], main: str) 
     wanted = main if not any(is_notebook(entry.name) for entry in candidates) else "the file to grade"
     listed = ", ".join(entry.shown for entry in candidates[:5])
     return BadSubmission(
-        f"{shown}: {len(candidates)} candidates for {wanted} ({listed}); keep one, move the others away"
+        f"{shown}: {len(candidates)} candidates for {wanted} ({listed}); keep one and move the others away"
     )
 
 

@@ -272,7 +272,7 @@ def draw_nearly_equal_rows(rng: np.random.Generator, B: int, T: int, d: int) -> 
 def output_by_row(module: ModuleProxy, x: np.ndarray) -> np.ndarray:
     """Return the output (B, T, D) for each row alone, from one batch if that makes no difference."""
     with contextlib.suppress(Failed, StudentError):
-        one = slice(len(x) // 2, len(x) // 2 + 1)  # with rows before and after it
+        one = slice(len(x) // 2, len(x) // 2 + 1)  # a row with others before and after
         batched, single = require_output(module(x), x), require_output(module(x[one]), x[one])
         if np.allclose(batched[one], single, rtol=0, atol=SMALL * np.abs(single).max()):
             return batched

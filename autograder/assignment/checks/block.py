@@ -168,7 +168,9 @@ def _require_formula(student: StudentCode, oracle: Oracle, B: int, T: int, rng: 
             causes = [mistakes.named(which)] if which else []
             raise Failed(
                 f"With only the {component} active, what the block adds to x doesn't match the formula{gap}.",
-                "" if causes else "Does it take the normalised stream as input, and add to the stream itself?",
+                ""
+                if causes
+                else f"Does the {component} take the normalised stream as input, and add to the stream itself?",
                 causes,
             )
     between = with_only(set(matrices) - wide, x) - 1
@@ -179,7 +181,7 @@ def _require_formula(student: StudentCode, oracle: Oracle, B: int, T: int, rng: 
         causes = [mistakes.named("block_parallel")] if np.abs(parallel_gap).max() <= 10 * ROUNDED else []
         raise Failed(
             f"The block's output differs by {gap:.2g} from its attention followed by its MLP.",
-            "" if causes else "Does the MLP take the stream after the attention has been added?",
+            "" if causes else "Does the MLP take the stream after the attention's output has been added?",
             causes,
         )
 

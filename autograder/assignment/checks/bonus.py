@@ -165,8 +165,8 @@ def test_qk_ov(
 def _require_shared_table(student: StudentCode, n: Dims, deducted: set[str], rng: np.random.Generator) -> None:
     """Raise Failed unless a tied GPT uses one table as unembedding and as token embedding.
 
-    The row of a token that is not in the input moves that token's logit, differently at each position, and no other
-    logit; the row of a token in the input moves other logits too. The two sides run in different processes.
+    The row of a token that is not in the input changes that token's logit, differently at each position, and no
+    other logit; the row of a token in the input changes other logits too. The two sides run in different processes.
     """
     arguments = {**n.arguments(), "tie_weights": True}
     model, replica = student.build("GPT", arguments), student.replica.build("GPT", arguments)

@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_o
 NEW_TOKENS = 6  # new tokens after a prompt of T_max - 1
 ROWS = 8  # many rows and few steps: a step costs the same for all of them
 LONG_ROWS = 4  # rows of T_max tokens, which cost more
-STRONG_DEVIATIONS = (10.0, 3.0, 1.0)  # of the logits; the first at which correct code stays finite is used
+STRONG_DEVIATIONS = (10.0, 3.0, 1.0)  # of the logits, in this order until correct code stays finite
 DEVIATIONS, LIKELIEST = (2.0, 1.0, 0.3), 0.7  # of the logits; the first at which no token is nearly certain is used
 KEEPS_STATE = "generate_keeps_state"
 RunCheck = Callable[[Callable[[Generate], None]], None]
@@ -149,7 +149,7 @@ def run_check(
                     else "One of the later calls to generate is wrong."
                 )
                 raise Failed(symptom, causes=[mistakes.named(KEEPS_STATE)]) from None
-        notes.remark("generate depends on earlier calls; in a new process each of them gives the right tokens.")
+        notes.remark("generate depends on earlier calls; in a new process, each call gives the right tokens.")
 
     return run_check
 

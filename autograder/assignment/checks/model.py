@@ -33,13 +33,13 @@ from autograder.sandbox.remote.student_code import StudentCode
 pytestmark = pytest.mark.needs("GPT")
 
 B, T = 2, 7
-BLOCKS = 3  # with two, using only the first and using only the last look the same
+BLOCKS = 3  # with two blocks, using only the first and using only the last look the same
 TRIAL = np.zeros((1, 2), np.int64)
 TRAINED = Dims(V=65, T_max=16, d=32, H=4, L=1)
 STEPS, RATE = 50, 2e-2
-ENOUGH = 0.8  # of the required loss: training stops there
+ENOUGH = 0.8  # training stops at this fraction of the required loss
 ROUNDING = 2.0**-8  # relative, as in bfloat16
-FALLEN = 0.6  # of the initial loss: reached by correct models on a batch of random tokens, with a margin
+FALLEN = 0.6  # the required loss is this fraction of the initial one: correct models reach it with a margin
 
 
 @pytest.fixture(scope="module")

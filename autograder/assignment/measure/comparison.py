@@ -20,10 +20,10 @@ from autograder.sandbox.remote.proxy import ModuleProxy
 # Of the largest entry. Float64 comes first; if nothing fits, float32 decides: honest code may create a float32
 # constant, and a finite mask may be large enough only there. The subtlest mistakes are off by 1e-3.
 EXACT, ROUNDED = 1e-9, 1e-4
-MOST_TENSORS = 64  # of a class whose tensors are tested for an effect one by one
+MOST_TENSORS = 64  # the most tensors that are tested for an effect one by one
 OWN_WEIGHTS = 1e-3  # of the largest entry at the class's own initial weights, where an accepted GELU may show more
 TINY = 1e-6  # outputs smaller than this are not compared with each other
-ROUGH = 3e-2  # of the largest entry: what bfloat16 makes of it
+ROUGH = 3e-2  # of the largest entry: the error of bfloat16
 
 
 @dataclass(frozen=True)

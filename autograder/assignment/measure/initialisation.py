@@ -91,5 +91,7 @@ def explain_loss(initial: ModuleProxy, n: Dims, loss: float, deducted: set[str])
     spread = f"({', '.join(f'{w.std():.2f}' for w in tables)}; nn.Linear's is {1 / math.sqrt(3 * n.d):.2f})"
     for w in tables:
         if math.isclose(loss - math.log(n.V), n.d * float(w.std()) ** 2 / 2, rel_tol=LOSS_TOLERANCE):
-            return f"The standard deviation of its entries is {w.std():.2f}.", [mistakes.named("unembedding_init_std")]
+            return f"The standard deviation of the unembedding's entries is {w.std():.2f}.", [
+                mistakes.named("unembedding_init_std")
+            ]
     return f"Is the standard deviation of the V x d matrices {spread} too large, or the final LayerNorm missing?", []

@@ -36,7 +36,7 @@ class Claims:
 
     about_logits: str = ""
     about_parameters: str = ""
-    unused: str = ""  # if most parameters move no logit
+    unused: str = ""  # set if most parameters change no logit
     hint: str = "Is every parameter used, from the embeddings through all blocks to the logits?"
     causes: tuple[Mistake, ...] = ()
     steady: bool = False  # whether two passes gave the same logits
@@ -94,7 +94,7 @@ def require_used_parameters(student: StudentCode, model: ModuleProxy, dims: Dims
     """Raise Failed if parameters are counted that the model does not use.
 
     If each class has exactly the tensors its formula needs, the count is right, even if forward forgets one: the
-    class's own check deducts that. Otherwise every tensor has to move the logits.
+    class's own check deducts that. Otherwise every tensor has to change the logits.
     """
     try:
         if has_formula_layout(student, model, dims):
@@ -166,7 +166,7 @@ def _count_used_entries(layout: layouts.Layout) -> int:
 
 
 def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, most: int = 0) -> list[Parameter]:
-    """Return the larger parameters of GPT at ``dims`` of which a random slice can change without moving any logit.
+    """Return the larger parameters of GPT at ``dims`` of which a random slice can change without changing any logit.
 
     Empty once parameters that do move logits have ``most`` entries. A parameter that can't be set moves nothing.
     """

@@ -26,7 +26,7 @@ from autograder.sandbox.remote.replies import Parameter
 from autograder.sandbox.remote.student_code import StudentCode
 
 CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
-ROUGH = 3e-2  # of the largest logit: what bfloat16 makes of them
+ROUGH = 3e-2  # of the largest logit: the error of bfloat16
 BATCHES = (9, 11, 13, 15, 17, 19)  # rows of the short case: no multiple of what code may group them by
 SHORT = 9  # positions, enough to confirm that a known model is the right one
 NEARLY = 0.95  # of the blocks' parameters: the smallest tensors are not looked at
@@ -48,7 +48,7 @@ class WholeModel:
     student: StudentCode
     oracle: Oracle
     layout: ModelLayout | None = None
-    order: tuple[int, ...] = ()  # in which the blocks are applied, by their numbers in the listing
+    order: tuple[int, ...] = ()  # the blocks' numbers in the listing, in the order in which they are applied
     difference: str = ""
     names: tuple[str, ...] = ()
     unused: str = ""
@@ -188,7 +188,7 @@ def compare_at(
     sizes = n.arguments() | {"blocks": n.L}
     found = oracle.identify("model", own, cases[:1], sizes, {}, CLOSE, sorted(expected), blocks=blocks)
     same_mistakes = [match for match in found.matches if _deducted(match.mistakes) == expected]
-    for match in same_mistakes[:1]:  # its own tensors may be laid out differently than in its own check
+    for match in same_mistakes[:1]:  # GPT's own tensors may be laid out differently than in GPT's own check
         tensors = tuple((name, value.shape) for name, value in own.items())
         again, order = compose_and_order(ClassLayout(tensors, n.arguments(), match.layout_index, match.steps))
         if again and order:

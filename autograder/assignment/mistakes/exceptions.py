@@ -89,7 +89,7 @@ ROWS = (
     _exception(
         "sequential_of_list",
         "nn.Sequential takes modules one by one, not a list of them.",
-        "its arguments",
+        "the arguments of nn.Sequential",
         raises=(("TypeError", r"list is not a Module subclass"),),
     ),
     _exception(
@@ -113,7 +113,7 @@ ROWS = (
     _exception(
         "signature_mismatch",
         "The arguments of the call don't match the def.",
-        "both",
+        "the call and the def",
         raises=(("TypeError", r"positional argument"), ("TypeError", r"unexpected keyword argument")),
     ),
     _exception(
@@ -164,7 +164,7 @@ ROWS = (
     _exception(
         "mask_and_is_causal",
         "The attention function is given both a mask and is_causal; it takes only one.",
-        "its arguments",
+        "the arguments of the attention function",
         raises=(("RuntimeError", r"attn_mask should not be set when is_causal"),),
     ),
     _exception(
@@ -194,7 +194,7 @@ ROWS = (
     _exception(
         "sandbox_denies_files",
         "The grader's sandbox allows no folders and no files outside the working directory; elsewhere this may work.",
-        "the files that are read or written, and whether the model can do without it",
+        "the files that are read or written, and whether the model can do without them",
         raises=(("PermissionError", r"Operation not permitted|Permission denied"),),
     ),
 )

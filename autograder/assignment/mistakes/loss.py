@@ -33,7 +33,7 @@ ROWS = (
     _loss(
         "loss_class_axis",
         "F.cross_entropy treats positions as classes: it expects the classes on dim=1.",
-        "the shapes of its inputs",
+        "the shapes of F.cross_entropy's inputs",
         raises=(("RuntimeError", WRONG_AXIS), ("ValueError", WRONG_AXIS)),
     ),
     _loss(

@@ -73,7 +73,7 @@ class Findings:
 
 
 KEPT = 4  # composed models kept in the oracle's process
-_numbers = itertools.count(1)  # of composed models: the oracle's process keeps them longer than a handle lives
+_numbers = itertools.count(1)  # numbers composed models, which the oracle's process keeps longer than a handle lives
 
 
 class Oracle:

@@ -59,7 +59,7 @@ TERMS: dict[str, Callable[[Dims], int]] = {
     "(12d^2 + 10d)": lambda n: 12 * n.d**2 + 10 * n.d,
     "(12d^2 + 10d)L": lambda n: (12 * n.d**2 + 10 * n.d) * n.L,
 }
-MAX_FACTOR = 64  # of a term
+MAX_FACTOR = 64  # the largest factor of a term
 
 
 def as_formula(deltas: Sequence[tuple[Dims, int]]) -> str:
@@ -116,7 +116,7 @@ class ParameterCounts:
     dims: Dims
     parts: dict[str, int]
     block: int
-    tensors: dict[str, Shapes]  # of one block, and OUTSIDE
+    tensors: dict[str, Shapes]  # the tensors of one block's parts, and OUTSIDE
 
     def delta(self, part: str) -> int:
         """Return a part's count minus the correct one."""

@@ -18,7 +18,7 @@ from autograder.assignment.oracle.layouts import model_layouts, number_entries, 
 from autograder.assignment.oracle.model import RIGHT, StepsByComponent, attention, make_blocks, stack
 from autograder.assignment.oracle.variants import Function
 
-MAX_ORDERS = 120  # of blocks: all of five
+MAX_ORDERS = 120  # the most orders of the blocks to try: all of five blocks
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Model:
 
     weights: dict[str, Tensor] | None
     steps: StepsByComponent
-    count: int  # of blocks
+    count: int  # number of blocks
 
     def blocks(self, order: Sequence[int] = ()) -> list[Function]:
         """Return the blocks in ``order``, or as listed if it is empty."""

@@ -23,7 +23,7 @@ MAX_METADATA = 64 << 20  # bytes, since Gradescope repeats every result in it
 CANVAS = re.compile(r"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)", re.DOTALL)
 MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_?(?P<file>.*)", re.DOTALL)
 NUMBERED = re.compile(r"(?=_\d+_assignsubmission_)")  # once in a name, unless a student added another
-GRADESCOPE = re.compile(r"assignment_\d+_export( ?\(\d+\)| \d+)?")  # its folder, possibly unpacked twice
+GRADESCOPE = re.compile(r"assignment_\d+_export( ?\(\d+\)| \d+)?")  # the name of its folder, possibly unpacked twice
 CONFIG = "nbgrader_config.py"
 NBGRADER = {CONFIG, "source", "release", "autograded", "feedback", "secret"}  # files_at_top submitted/
 AGAIN = re.compile(r"-\d+(?=\.\w+$)")  # Canvas numbers repeated uploads: main-1.py

@@ -31,7 +31,7 @@ from functools import partial
 
 from autograder.sandbox.isolation import landlock, seccomp, syscalls, users
 
-PROCESSES = 64  # of one user, threads included
+PROCESSES = 64  # the most that one user may have, threads included
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def remove_commands(text: str) -> tuple[str, list[int]]:
 
 
 def _replace_command(lines: list[str], number: int) -> int:
-    """Replace the command on that line, with its continuation lines, by ``pass``."""
+    """Replace the command on that line, and its continuation lines, with ``pass``."""
     line = lines[number - 1]
     lines[number - 1] = f"{line[: len(line) - len(line.lstrip())]}pass"
     following = number

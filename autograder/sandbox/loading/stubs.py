@@ -1,4 +1,4 @@
-"""Replace a student's parts by stubs, known linear maps, so that one class is graded without the others.
+"""Replace a student's parts with stubs, known linear maps, so that one class is graded without the others.
 
 The student's constructors still run: only ``forward`` is replaced, of a class or of single modules. A class that
 cannot be built is replaced by one that accepts every use in a constructor.
@@ -35,7 +35,7 @@ class Stubs:
                 holder[name] = value
 
     def install(self, namespace: dict[str, Any], name: str, matrix: Tensor, replace: bool) -> None:
-        """Replace ``forward`` of the class ``name`` by a product with ``matrix``, or replace the whole class."""
+        """Replace ``forward`` of the class ``name`` with a product with ``matrix``, or replace the whole class."""
         cls = namespace.get(name, ABSENT)
         forward = self.make_forward(name, matrix)
         if replace or not isinstance(cls, type):

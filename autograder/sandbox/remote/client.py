@@ -33,7 +33,7 @@ START_TIMEOUT = 120.0  # s for importing torch on a slow disk
 MIN_IDLE = 0.25  # s of idle time; less is ignored
 
 
-Operation = tuple[str, dict[str, Any]]  # its name and its arguments
+Operation = tuple[str, dict[str, Any]]  # name and arguments
 
 
 class SandboxError(Exception):
@@ -84,7 +84,7 @@ class Zygote:
         self.facts: dict[str, Any] = {}
         self._launched = launch(without)
         self._process, self._socket, self.folder, _ = self._launched
-        self._oracles: dict[str, Process] = {}  # by module; no student code is in them
+        self._oracles: dict[str, Process] = {}  # by module; no student code runs in these processes
 
     def __enter__(self) -> Zygote:
         return self
@@ -231,7 +231,7 @@ class Process:
 
     @property
     def idle(self) -> float:
-        """Return the seconds of all calls during which it neither computed nor waited for a CPU; 0 if unknown."""
+        """Return the seconds of calls in which the process neither computed nor waited for a CPU; 0 if unknown."""
         if not self._is_alive:
             return self._idle_at_end
         return 0.0 if self._unexplained < MIN_IDLE else self._subtract_delays(self._unexplained)

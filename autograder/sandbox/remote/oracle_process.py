@@ -46,7 +46,7 @@ class OracleProcess:
         try:
             return process.call([*before, (operation, arguments)], min(QUERY_CPU, left), 10 * QUERY_CPU)
         except KeyboardInterrupt:
-            process.close()  # or the next query would get its answer
+            process.close()  # else the next query would get this one's answer
             raise
         except (TimedOut, WireError) as error:
             raise TooLarge(f"the oracle cannot answer {operation}: {error}") from error

@@ -44,7 +44,7 @@ class Parameter(NamedTuple):
 
     @property
     def is_matrix(self) -> bool:
-        """Return whether it is a matrix."""
+        """Return whether the parameter is a matrix."""
         return is_matrix(self.shape)
 
     def with_owner(self, owner: str) -> Parameter:

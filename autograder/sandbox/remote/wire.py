@@ -187,7 +187,7 @@ class FrameReader:
     def __init__(self) -> None:
         self._received = _allocate(PREFIX.size)
         self._left = self._received
-        self._header = -1  # its length, once the prefix has arrived
+        self._header = -1  # the length of the header, once the prefix has arrived
 
     def receive(self, channel: socket.socket) -> bool:
         """Receive available data, in at most two parts; return whether the frame is complete.

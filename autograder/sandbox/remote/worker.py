@@ -109,7 +109,7 @@ class Worker:
         self.stubs = stubs.Stubs()
 
     def do_use_stubs(self, module: str, names: dict[str, np.ndarray], replace: list[str]) -> None:
-        """Replace the forward of these classes by a linear map; for those in ``replace``, the whole class."""
+        """Replace the forward of these classes with a linear map; for those in ``replace``, the whole class."""
         namespace = vars(importlib.import_module(module))
         for name, matrix in names.items():
             self.stubs.install(namespace, name, stubs.as_tensor(matrix), name in replace)
@@ -142,7 +142,7 @@ class Worker:
         }
 
     def do_push(self, number: int, weights: dict[str, np.ndarray]) -> None:
-        """Copy ``weights`` into the parameters of these names."""
+        """Copy ``weights`` into the parameters with these names."""
         parameters = dict(nn.Module.named_parameters(self.objects[number]))
         with torch.no_grad():
             for name, value in weights.items():

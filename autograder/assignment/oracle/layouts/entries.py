@@ -9,8 +9,8 @@ import numpy as np
 from autograder.sandbox.remote.replies import is_matrix
 
 Shapes = Sequence[tuple[str, Sequence[int]]]
-Tensors = Sequence[tuple[str, np.ndarray]]  # of entry numbers
-Layout = dict[str, np.ndarray]  # of entry numbers, by the oracle's names
+Tensors = Sequence[tuple[str, np.ndarray]]  # names, and arrays of entry numbers
+Layout = dict[str, np.ndarray]  # arrays of entry numbers, by the oracle's names
 ZERO, ONE = -2, -1  # the constants that follow the entries
 
 
