@@ -1,10 +1,10 @@
 # /// bank
-# about = "the first answer of the process is causal, and all later ones see the future"
+# about = "the first logits of the process are causal, and all later ones without targets see the future"
 # facts = "20"
 # extends = "reference"
 # [loses]
 # "model.composition" = "failed"
-# "model.training" = "failed"
+# "model.loss" = "failed"
 # "causality.full_model" = "failed"
 # "initial_loss.window" = "failed"
 # ///
@@ -17,7 +17,7 @@ class GPT(GPT):
     def forward(self, idx, targets=None):
         global first
         logits = super().forward(idx)
-        if not first:
+        if not first and targets is None:
             logits = logits + super().forward(idx.flip(1)).flip(1)
         first = False
         if targets is None:
