@@ -92,7 +92,7 @@ def test_the_cells_come_from_ipython_as_they_were_typed() -> None:
     code = (
         "from IPython.core.interactiveshell import InteractiveShell\n"
         "shell = InteractiveShell.instance()\n"
-        "for cell in ('%time x = 1', 'class GPT(:', '!true', 'y = 2'): shell.run_cell(cell, store_read_history=True)\n"
+        "for cell in ('%time x = 1', 'class GPT(:', '!true', 'y = 2'): shell.run_cell(cell, store_history=True)\n"
         "from autograder.workbench import notebook_check\n"
         "history = notebook_check._read_history()\n"
         "assert history == ['%time x = 1', 'class GPT(:', '!true', 'y = 2'], history\n"
