@@ -75,7 +75,7 @@ def is_notebook(name: str) -> bool:
 
 
 def get_size_limit(name: str) -> int:
-    """Return the largest number of bytes read of a file."""
+    """Return the maximum number of bytes to read from a file called ``name``."""
     return notebook.MAX_SIZE if name.lower().endswith(".ipynb") else MAX_FILE
 
 

@@ -231,7 +231,7 @@ def test_rows_sum_to_one(
     """A constant input gives the same logits at all positions."""
     n = replace(sizes.small, T_max=14)  # no other matrix has a size near T_max
     row = np.full((1, n.T_max), rng.integers(n.V))
-    # A norm over positions would blow up what they differ by; it is deducted in its own check.
+    # A norm over positions would amplify these differences; that mistake is deducted in its own check.
     epsilon = 0.0 if deducted & {"norm_over_time", "norm_over_both"} else ALIKE
     try:
         # In float64, since a norm along a constant axis amplifies rounding.

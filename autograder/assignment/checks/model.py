@@ -128,7 +128,7 @@ def test_gradients(
             f"never train: {some}.",
             "Does forward use each of them to compute the logits and the loss?",
         )
-    # A loss that is not the cross-entropy is judged by its own check, and has other gradients.
+    # A loss other than the cross-entropy has different gradients; a separate check judges it.
     try:
         logits, loss = _logits_and_loss(module(idx, targets))
         usual = abs(loss - cross_entropy(logits.reshape(B, T, n.V), targets)) <= 1e-3
@@ -269,7 +269,7 @@ def _require_loss(model: ModuleProxy, dims: Dims, batch: int, length: int, rng: 
 
 
 def round_randomly(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Round the values randomly to 8 bits of precision, so that data hidden in the last bits is lost."""
+    """Perturb the values randomly, as rounding to 8 bits would, so that data hidden in the last bits is lost."""
     return np.asarray(weights * (1 + rng.uniform(-ROUNDING, ROUNDING, weights.shape)), weights.dtype)
 
 

@@ -13,7 +13,7 @@ from autograder.grading.report import Verdict, compute_totals
 
 @dataclass(frozen=True, slots=True)
 class StudentResult:
-    """A student's attempt in a run, with overrides. ``score`` is None if there is no grade."""
+    """A student's attempt in a run, with overrides. ``score`` is None if the grade is missing."""
 
     student: Student
     entry: Entry | None  # None: on the roster, but without a submission

@@ -71,7 +71,7 @@ def find_missing(book: Gradebook, key: ReportKey, run: Run) -> list[str]:
         found = book.find_report(sha256, key)
         path = book.folder / "results" / key.file_name(sha256)
         if found is None and path.is_file():
-            with contextlib.suppress(ValueError), book.transaction():  # an invalid report is graded again
+            with contextlib.suppress(ValueError), book.transaction():  # if invalid, the submission is graded again
                 book.save_report(Report.model_validate_json(path.read_bytes()), path.name)
             found = book.find_report(sha256, key)
         if found is not None and found.gradable and path.is_file():
@@ -105,7 +105,7 @@ def grade_all(
             chunk = queue.pop()
             try:
                 running[pool.submit(chunk)] = chunk
-            except Exception as error:  # a process was lost since the last result
+            except Exception as error:  # a process has died since the last result
                 loss = error
                 repeat.append(chunk)
         finished, _ = wait(running, return_when=FIRST_COMPLETED)
