@@ -1,0 +1,26 @@
+# /// bank
+# about = "GEGLU by halves"
+# extends = "variants/public_base"
+# also = ["scaling_mlp_missing"]
+# [loses]
+# "mlp.formula" = "failed"
+# "mlp.width" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "partial"
+# "initial_loss.residual_scaling" = "partial"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
+# ///
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(2 * d, d)
+
+    def forward(self, x):
+        a, b = self.up(x).chunk(2, dim=-1)
+        return self.down(a * F.gelu(b))

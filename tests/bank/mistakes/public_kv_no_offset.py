@@ -1,0 +1,133 @@
+# /// bank
+# about = "places of cached tokens start at 0 again"
+# [loses]
+# "generation.output_shape" = "failed"
+# ///
+
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        assert d % H == 0, f"d={d} is no multiple of H={H}"
+        self.H = H
+        self.dh = d // H
+        self.wq = nn.Linear(d, d, bias=False)
+        self.wk = nn.Linear(d, d, bias=False)
+        self.wv = nn.Linear(d, d, bias=False)
+        self.proj = nn.Linear(d, d)
+        self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
+        self.past = None
+
+    def heads(self, t):
+        return t.view(t.shape[0], t.shape[1], self.H, self.dh).transpose(1, 2)
+
+    def forward(self, x, use_cache=False):
+        B, T, d = x.shape
+        q = self.wq(x).view(B, T, self.H, self.dh).transpose(1, 2)
+        k = self.wk(x).view(B, T, self.H, self.dh).transpose(1, 2)
+        v = self.wv(x).view(B, T, self.H, self.dh).transpose(1, 2)
+        if use_cache:
+            if self.past is not None:
+                k = torch.cat((self.past[0], k), dim=2)
+                v = torch.cat((self.past[1], v), dim=2)
+            self.past = (k, v)
+        S = k.shape[2]
+        att = q @ k.transpose(-2, -1) / math.sqrt(self.dh)
+        att = att.masked_fill(self.tril[S - T:S, :S] == 0, float("-inf"))
+        att = F.softmax(att, dim=-1)
+        y = (att @ v).transpose(1, 2).contiguous().view(B, T, d)
+        return self.proj(y)
+
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(4 * d, d)
+
+    def forward(self, x):
+        return self.down(F.gelu(self.up(x)))
+
+
+class Block(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        self.ln1 = nn.LayerNorm(d)
+        self.attn = MultiHeadAttention(d, H, T_max)
+        self.ln2 = nn.LayerNorm(d)
+        self.mlp = MLP(d)
+
+    def forward(self, x, use_cache=False):
+        x = x + (self.attn(self.ln1(x), True) if use_cache else self.attn(self.ln1(x)))
+        x = x + self.mlp(self.ln2(x))
+        return x
+
+
+class GPT(nn.Module):
+    def __init__(self, V, T_max, d, H, L):
+        super().__init__()
+        self.T_max = T_max
+        self.tok_emb = nn.Embedding(V, d)
+        self.pos_emb = nn.Embedding(T_max, d)
+        self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
+        self.ln_f = nn.LayerNorm(d)
+        self.lm_head = nn.Linear(d, V, bias=False)
+        with torch.no_grad():
+            for block in self.blocks:
+                block.attn.proj.weight.mul_((2 * L) ** -0.5)
+                block.mlp.down.weight.mul_((2 * L) ** -0.5)
+
+    def forward(self, idx, targets=None, use_cache=False):
+        B, T = idx.shape
+        assert T <= self.T_max, f"got T={T}, but T_max={self.T_max}"
+        start = 0
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(start, start + T, device=idx.device))
+        for block in self.blocks:
+            x = block(x, True) if use_cache else block(x)
+        logits = self.lm_head(self.ln_f(x))
+        if targets is None:
+            return logits
+        loss = F.cross_entropy(logits.view(B * T, -1), targets.reshape(B * T))
+        return logits, loss
+
+    def forget(self):
+        for block in self.blocks:
+            block.attn.past = None
+
+    @torch.no_grad()
+    def generate(self, idx, max_new_tokens):
+        self.forget()
+        new = idx[:, -self.T_max:]
+        for _ in range(max_new_tokens):
+            if self.seen() + new.shape[1] > self.T_max:
+                self.forget()
+                new = idx[:, -self.T_max:]
+            logits = self(new, use_cache=True)
+            new = torch.multinomial(F.softmax(logits[:, -1, :], dim=-1), 1)
+            idx = torch.cat((idx, new), dim=1)
+        self.forget()
+        return idx
+
+    def seen(self):
+        past = self.blocks[0].attn.past if len(self.blocks) else None
+        return 0 if past is None else past[0].shape[2]
+
+
+@torch.no_grad()
+def shape_table(model, idx):
+    rows = []
+    x = model.tok_emb(idx) + model.pos_emb(torch.arange(idx.shape[1]))
+    rows.append(("embeddings", tuple(x.shape)))
+    for i, block in enumerate(model.blocks):
+        x = block(x)
+        rows.append((f"block {i + 1}", tuple(x.shape)))
+    x = model.ln_f(x)
+    rows.append(("final LayerNorm", tuple(x.shape)))
+    rows.append(("logits", tuple(model.lm_head(x).shape)))
+    return rows

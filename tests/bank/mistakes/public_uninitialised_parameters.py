@@ -1,0 +1,34 @@
+# /// bank
+# about = "torch.empty parameters, never filled"
+# extends = "variants/public_base"
+# also = ["weights_uninitialised"]
+# [loses]
+# "initial_loss.window" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
+# ///
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        assert d % H == 0, f"d={d} is no multiple of H={H}"
+        self.H = H
+        self.dh = d // H
+        self.wq = nn.Parameter(torch.empty(d, d))
+        self.wk = nn.Parameter(torch.empty(d, d))
+        self.wv = nn.Parameter(torch.empty(d, d))
+        self.proj = nn.Linear(d, d)
+        self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
+
+    def forward(self, x):
+        B, T, d = x.shape
+        q = (x @ self.wq).view(B, T, self.H, self.dh).transpose(1, 2)
+        k = (x @ self.wk).view(B, T, self.H, self.dh).transpose(1, 2)
+        v = (x @ self.wv).view(B, T, self.H, self.dh).transpose(1, 2)
+        att = q @ k.transpose(-2, -1) / math.sqrt(self.dh)
+        att = att.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        att = F.softmax(att, dim=-1)
+        y = (att @ v).transpose(1, 2).contiguous().view(B, T, d)
+        return self.proj(y)

@@ -1,0 +1,34 @@
+# /// bank
+# about = "unusual, right"
+# extends = "variants/public_base"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
+# ///
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        assert d % H == 0, f"d={d} is no multiple of H={H}"
+        self.H = H
+        self.dh = d // H
+        self.wq = nn.Linear(d, d, bias=False)
+        self.wk = nn.Linear(d, d, bias=False)
+        self.wv = nn.Linear(d, d, bias=False)
+        self.proj = nn.Linear(d, d)
+        self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
+
+    def forward(self, x):
+        B, T, d = x.shape
+        q = self.wq(x).view(B, T, self.H, self.dh).transpose(1, 2)
+        k = self.wk(x).view(B, T, self.H, self.dh).transpose(1, 2)
+        v = self.wv(x).view(B, T, self.H, self.dh).transpose(1, 2)
+        full = self.tril.shape[0]
+        grow = (0, 0, 0, full - T)
+        q, k, v = F.pad(q, grow), F.pad(k, grow), F.pad(v, grow)
+        w = q @ k.transpose(-2, -1) / math.sqrt(self.dh)
+        y = F.softmax(w.masked_fill(self.tril == 0, float("-inf")), dim=-1) @ v
+        y = y[:, :, :T]
+        y = y.transpose(1, 2).reshape(B, T, d)
+        return self.proj(y)
