@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from autograder.core.assignment import Contract
-from autograder.sandbox.isolation import scratch, syscalls
+from autograder.sandbox.isolation import landlock, scratch, syscalls
 from autograder.sandbox.remote import client, launch
 from autograder.sandbox.remote.client import SandboxError, Zygote
 from autograder.sandbox.remote.errors import Crashed, NotImplementedYet, Raised, StudentError, TimeLimitReached
@@ -540,3 +540,16 @@ def test_a_zygote_that_cannot_load_torch_says_why(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(launch, "_make_environment", lambda home: environment(home) | {"PYTHONPATH": str(tmp_path)})
     with Zygote() as zygote, pytest.raises(SandboxError, match=r"libtorch_cpu\.so: cannot open"):
         zygote.wait_until_ready()
+
+
+def test_every_installed_copy_of_the_package_is_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "site-packages"
+    (copy / "autograder" / "sandbox").mkdir(parents=True)
+    (copy / "other").mkdir()
+    monkeypatch.syspath_prepend(str(copy))
+    policy = landlock.prepare(str(ROOT))
+    if policy is None:
+        pytest.skip("the kernel has no Landlock")
+    readable = {path for path, rights in policy.rules if rights & landlock.READ_FILE}
+    assert str(copy / "other") in readable
+    assert not any(path.startswith(str(copy / "autograder")) or Path(path) in copy.parents for path in readable)

@@ -12,7 +12,7 @@ import stat
 import struct
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,14 +67,20 @@ def prepare(root: str) -> Policy | None:
         abi = syscalls.syscall(CREATE_RULESET, None, 0, VERSION)
     except OSError:
         return None
-    package = Path(root).resolve()
-    # A checkout has the reference and the tests beside the package; site-packages has libraries there.
-    hidden = package if (package / "pyproject.toml").exists() else package / "autograder"
+    hidden = set(_find_packages((root, *sys.path)))
     rules: dict[str, int] = {}
     for tree in find_libraries():
         for path, rights in _list_rules_except(tree, hidden):
             rules[path] = rules.get(path, 0) | rights
     return Policy(abi, tuple(rules.items()))
+
+
+def _find_packages(folders: Iterable[str]) -> Iterator[Path]:
+    """Yield the grader's package wherever it is installed, or the whole checkout, which has reference and tests."""
+    for folder in (Path(name).resolve() for name in folders):
+        if (folder / "autograder" / "sandbox").is_dir():
+            # site-packages has libraries beside it
+            yield folder if (folder / "pyproject.toml").exists() else folder / "autograder"
 
 
 def find_libraries() -> list[Path]:
@@ -84,11 +90,12 @@ def find_libraries() -> list[Path]:
     return sorted({Path(entry).resolve() for entry in found if os.path.isabs(entry) and os.path.exists(entry)})
 
 
-def _list_rules_except(tree: Path, hidden: Path) -> Iterator[tuple[str, int]]:
+def _list_rules_except(tree: Path, hidden: Collection[Path]) -> Iterator[tuple[str, int]]:
     """Yield rules for reading ``tree`` except ``hidden``, whose names stay listable, since rules only add rights."""
-    if tree == hidden:
+    if tree in hidden:
         return
-    if tree not in hidden.parents:
+    above = {parent for path in hidden for parent in path.parents}
+    if tree not in above:
         yield str(tree), READ
         return
     yield str(tree), READ_DIR
@@ -96,7 +103,7 @@ def _list_rules_except(tree: Path, hidden: Path) -> Iterator[tuple[str, int]]:
         target = child.resolve()
         if child == target:
             yield from _list_rules_except(child, hidden)
-        elif hidden not in (target, *target.parents) and target not in hidden.parents:
+        elif not {target, *target.parents} & {*hidden} and target not in above:
             yield str(target), READ
 
 
