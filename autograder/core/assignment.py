@@ -124,6 +124,11 @@ class Assignment:
         return self.folder / "handed_out"
 
     @property
+    def parts(self) -> Path:
+        """Return the file of correct parts: a class for each definition whose errors are carried forward."""
+        return self.folder / "parts.py"
+
+    @property
     def stubs(self) -> Path:
         """Return the folder of the files that students edit, as handed out."""
         return self.handed_out / "stub"

@@ -211,7 +211,7 @@ def select_criterion(report: Report, criterion: str) -> Report:
 
 
 def compute_totals(checks: tuple[Verdict, ...], bonus_criteria: set[str], total: int) -> tuple[float, float, float]:
-    """Return (score, max_score, bonus); the bonus raises the score, but never above the maximum.
+    """Return (score, max_score, bonus); the bonus stands beside the score and never makes up for a lost point.
 
     If checks were skipped, the maximum is that of the checks that ran.
     """
@@ -219,4 +219,9 @@ def compute_totals(checks: tuple[Verdict, ...], bonus_criteria: set[str], total:
     bonus = sum(check.score for check in checks if check.criterion in bonus_criteria)
     ran = [check for check in counted if check.status != "skipped"]
     maximum = total if len(ran) == len(counted) else sum(check.max_score for check in ran)
-    return min(maximum, sum(check.score for check in counted) + bonus), maximum, bonus
+    return sum(check.score for check in counted), maximum, bonus
+
+
+def format_score(score: float, max_score: float, bonus: float) -> str:
+    """Return the score in words, with the bonus beside it."""
+    return f"{score:g} of {max_score:g} points{f' + {bonus:g} bonus' if bonus else ''}"

@@ -63,6 +63,7 @@ class Rubric(_Strict):
     total: int
     criteria: tuple[Criterion, ...]
     version: str
+    carry_forward: bool = True  # a definition that does not run costs points only in the checks that are about it
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -94,10 +95,12 @@ def load(assignment: Assignment, path: Path | None = None) -> Rubric:
         kind: [n for n, line in enumerate(lines, 1) if line.strip() == kind] for kind in ("[[criterion]]", CHECK_HEADER)
     }
     figures = dict(assignment.figures)
-    known = {"total", "criterion"}
+    known = {"total", "carry_forward", "criterion"}
     stray = next((n for n, line in enumerate(lines, 1) for key in set(raw) - known if key in line), 0)
     if set(raw) - known:
-        raise RubricError(f"{path}:{stray}: {', '.join(set(raw) - known)}: unknown key; use total and [[criterion]]")
+        raise RubricError(
+            f"{path}:{stray}: {', '.join(set(raw) - known)}: unknown key; use total, carry_forward and [[criterion]]"
+        )
     rows, criteria, seen = iter(starts[CHECK_HEADER]), [], set()
     for start, entry in zip(starts["[[criterion]]"], raw.get("criterion", []), strict=False):
         checks = []
@@ -118,7 +121,12 @@ def load(assignment: Assignment, path: Path | None = None) -> Rubric:
     points = sum(criterion.points for criterion in criteria if not criterion.bonus)
     if raw.get("total") != points:
         raise RubricError(f"{path}:{line}: total is {raw.get('total')}, but the points sum to {points}; change one")
-    return Rubric(total=points, criteria=tuple(criteria), version=hashlib.sha256(text.encode()).hexdigest()[:12])
+    carry_forward = raw.get("carry_forward", True)
+    if not isinstance(carry_forward, bool):
+        line = next(n for n, words in enumerate(lines, 1) if words.startswith("carry_forward"))
+        raise RubricError(f"{path}:{line}: carry_forward is {carry_forward!r}; write true or false")
+    version = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return Rubric(total=points, criteria=tuple(criteria), version=version, carry_forward=carry_forward)
 
 
 Entry = TypeVar("Entry", Check, Criterion)

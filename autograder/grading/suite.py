@@ -51,7 +51,8 @@ DISABLED_PLUGINS = (
 )
 OPTIONS = ("-c", os.devnull, "--disable-plugin-autoload", *(f"-pno:{name}" for name in DISABLED_PLUGINS))
 DEDUCTS = "deducts: the check adds the mistakes it names to `deducted`; other checks don't deduct for them again"
-NEEDS = "needs(*names): definitions that the check is about (the first) and depends on (the others)"
+NEEDS = "needs(*names): definitions that the check grades (the first) and depends on (the others)"
+ABOUT = "about(*names): definitions that a file of checks is about; correct ones may take the place of any other"
 
 # Exceptions that an odd reply, accepted by every parser, can still cause in a check that computes with it.
 ODD_REPLY_ERRORS = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
@@ -79,6 +80,8 @@ class Suite:
         self.cpu: dict[str, float] = {}
         self.trouble = ""
         self.assignment = assignment
+        self.carry_forward = rubric.carry_forward
+        self.carried: dict[str, list[str]] = {}  # definitions replaced by correct ones, by check or file of checks
         self._submission, self._secret, self._only, self._on_verdict = submission, secret, only, on_verdict
         self._rows = {check.id: check for check in rubric.checks}
         self.student = StudentCode(zygote, submission.files, assignment.contract)
@@ -114,6 +117,7 @@ class Suite:
     def pytest_configure(self, config: pytest.Config) -> None:
         """Register the marks of checks, and format no tracebacks: nobody sees them, and each costs 50 ms."""
         config.addinivalue_line("markers", NEEDS)
+        config.addinivalue_line("markers", ABOUT)
         config.addinivalue_line("markers", DEDUCTS)
         vars(config.option).setdefault("tbstyle", "no")
 
@@ -171,6 +175,9 @@ class Suite:
             return report
         if own not in self.verdicts or error is not None:
             verdict = self._make_verdict(self._rows[own], _get_needs(item), error)
+            replaced = self.carried.get(own) or self.carried.get(item.path.stem)
+            if replaced and verdict.status not in ("not_implemented", "blocked"):
+                verdict = _add_replaced(verdict, replaced)
             self.verdicts[own] = verdict
             self._on_verdict(verdict)
             if error is not None and verdict.status != "error":
@@ -341,6 +348,17 @@ def _locate_error(error: BaseException) -> str:
     """Return the grader's file and line at which an exception was raised."""
     *_, frame = traceback.extract_tb(error.__traceback__)
     return f"{Path(frame.filename).name}:{frame.lineno}"
+
+
+def _add_replaced(verdict: Verdict, replaced: list[str]) -> Verdict:
+    """Return a verdict that says which definitions were replaced by correct ones."""
+    names = f"{', '.join(replaced[:-1])} and {replaced[-1]}" if replaced[1:] else f"a correct {replaced[0]}"
+    measured = f"Measured with {'correct versions of ' * bool(replaced[1:])}{names} in place of yours."
+    update = {
+        "message": f"{verdict.message} {measured}".strip(),
+        "evidence": verdict.evidence | {"replaced": replaced},
+    }
+    return verdict.model_copy(update=update)
 
 
 def _make_diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ...]:

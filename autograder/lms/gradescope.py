@@ -27,7 +27,7 @@ def render_report(report: Report, place: Paths) -> str:
         for minor, check in enumerate(report.of(criterion.id), 1):
             tests += _format_check(report, check, f"{major}.{minor}")
     return _format_document(
-        score=report.score,
+        score=report.score + report.bonus,  # above the maximum is extra credit
         output=view.summarise(report),
         execution_time=round(report.timing.wall, 2),
         tests=tests,

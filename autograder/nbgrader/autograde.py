@@ -98,7 +98,7 @@ class Grade(_Step, Execute):  # type: ignore[misc]
             if cell.cell_type == "code":
                 cell.outputs = list(_make_outputs(cell, report, points))
         with open_gradebook(facts["db_url"]) as gradebook:
-            enter_scores(gradebook, facts["student"], report.score, points, **place)
+            enter_scores(gradebook, facts["student"], report.score + report.bonus, points, **place)
         return nb, resources
 
     def _get_report(self, handed_in: Submission, facts: dict[str, Any]) -> Report:

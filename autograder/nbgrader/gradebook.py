@@ -61,7 +61,7 @@ def enter_scores(
     assignment: str = NAME,
     notebook: str = NAME,
 ) -> None:
-    """Enter a student's points by criterion, without the bonus, and the final ``score``."""
+    """Enter a student's points by criterion, without the bonus; the rest of the final ``score`` is extra credit."""
     grades = {
         name: gradebook.find_grade(f"{CELL}{name}", notebook, assignment, student)
         for name in list_cells(gradebook, assignment, notebook)
@@ -121,7 +121,7 @@ def write(request: ExportRequest) -> ExportedGrades:
                 for name in cells
                 if name not in result.bonus_criteria
             }
-            enter_scores(gradebook, login, result.score, scores)
+            enter_scores(gradebook, login, result.score + result.bonus, scores)
     return exported
 
 

@@ -13,7 +13,15 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.grading.report import NO_GRADE, STATUS_PHRASES, CriterionFacts, Report, Verdict, parse_numbers
+from autograder.grading.report import (
+    NO_GRADE,
+    STATUS_PHRASES,
+    CriterionFacts,
+    Report,
+    Verdict,
+    format_score,
+    parse_numbers,
+)
 from autograder.render import pictures
 from autograder.render.terminal import MARKS
 
@@ -109,7 +117,13 @@ def make_environment() -> Environment:
     made.filters["loss"] = lambda loss: (
         f"{value:.3f}" if math.isfinite(value := parse_numbers([loss])[0]) else "not finite"
     )
-    made.globals |= {"marks": MARKS, "status": STATUS_PHRASES, "no_grade": NO_GRADE, "picture": pictures}
+    made.globals |= {
+        "marks": MARKS,
+        "status": STATUS_PHRASES,
+        "no_grade": NO_GRADE,
+        "picture": pictures,
+        "format_score": format_score,
+    }
     made.globals["style"] = _read_style()
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from autograder.grading.report import NO_GRADE, STATUS_PHRASES, Report
+from autograder.grading.report import NO_GRADE, STATUS_PHRASES, Report, format_score
 from autograder.render.html import collect_sections, remove_controls
 
 SYNTAX = re.compile(r"([\\*_{}\[\]<>#|~])")
@@ -15,7 +15,7 @@ def render(
     report: Report, name: str = "", overrides: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
 ) -> str:
     """Return the text. ``overrides`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
-    score = f"{report.score:g} of {report.max_score:g} points" if report.gradable else "not graded"
+    score = format_score(report.score, report.max_score, report.bonus) if report.gradable else "not graded"
     lines = [f"# {escape_markdown(name or report.submission.id)}: {score}", ""]
     lines += [f"**{escape_markdown(key)}:** {escape_markdown(value)}\n" for key, value in (also or {}).items()]
     if not report.gradable:

@@ -63,12 +63,10 @@ def describe_change(before: Run | None, report: Report) -> str:
         return f"Same score as in the last run{same}."
     is_complete = len(now) == len(before.criteria)
     total = report.score - before.score if is_complete else sum(changes.values())
-    is_capped = total != sum(changes.values())
-    most = f" (capped at {report.max_score:g})" if is_capped else ""
     parts = ", ".join(
-        name if len(changes) == 1 and not is_capped else f"{name} {gain:+g}" for name, gain in changes.items()
+        name if len(changes) == 1 and total == gain else f"{name} {gain:+g}" for name, gain in changes.items()
     )
-    return f"{total:+g} since the last run{most}: {parts}."
+    return f"{total:+g} since the last run: {parts}."
 
 
 def _sum_points(report: Report) -> dict[str, float]:

@@ -16,9 +16,14 @@ from autograder.assignment.measure.comparison import (
     random_weights_for,
 )
 from autograder.assignment.measure.effects import CHANGES_RESIDUAL, already_deducted
-from autograder.assignment.measure.stubbed_class import StubbedClass, build_with_stubs, stub_parts
+from autograder.assignment.measure.stubbed_class import (
+    StubbedClass,
+    build_with_stubs,
+    find_wrong_arguments,
+    stub_parts,
+)
 from autograder.assignment.oracle.client import Oracle
-from autograder.grading.verdict import Failed, Notes
+from autograder.grading.verdict import Failed, Notes, Partial
 from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = pytest.mark.needs("Block")
@@ -62,6 +67,8 @@ def test_composition(
     if stubbed.used:
         layouts["block"] = comparison
     raise_verdict(comparison, "the block", notes)
+    if wrong := find_wrong_arguments(student, "Block", {"MultiHeadAttention": SIZES, "MLP": {"d": D}}):
+        raise Partial(wrong, causes=[mistakes.named("constructor_arguments")])
 
 
 def test_residual_path(

@@ -36,15 +36,15 @@ CLOSE_TO_1 = 0.05  # a standard deviation of 65 x 128 entries
 
 @pytest.mark.needs("GPT")
 def test_weight_tying(
-    student: StudentCode, sizes: Sizes, deducted: set[str], rng: np.random.Generator, notes: Notes
+    student_about_gpt: StudentCode, sizes: Sizes, deducted: set[str], rng: np.random.Generator, notes: Notes
 ) -> None:
     """With tie_weights=True, one table embeds tokens and gives the logits, and the initial loss stays near ln V."""
     n = sizes.course
     table = n.V * n.d
-    if not student.accepts("GPT", "tie_weights"):
+    if not student_about_gpt.accepts("GPT", "tie_weights"):
         raise NotDefined("GPT", "GPT", "GPT has no argument tie_weights")
-    model = student.build("GPT", {**n.arguments(), "tie_weights": True}, seed=int(rng.integers(1 << 31)))
-    untied = student.shared("GPT", n.arguments()).numel
+    model = student_about_gpt.build("GPT", {**n.arguments(), "tie_weights": True}, seed=int(rng.integers(1 << 31)))
+    untied = student_about_gpt.shared("GPT", n.arguments()).numel
     if model.numel == untied != parameter_count.total(n) - table:  # a GPT that is always tied passes too
         matrices = [value for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
         upright = [matrix if matrix.shape == (n.V, n.d) else matrix.T for matrix in matrices]
@@ -59,7 +59,7 @@ def test_weight_tying(
             f"With tie_weights=True, there are {model.numel:,} parameters; there should be {untied - table:,}: "
             f"{untied:,} minus one V x d matrix."
         )
-    _require_shared_table(student, sizes.small, deducted, rng)
+    _require_shared_table(student_about_gpt, sizes.small, deducted, rng)
     idx = rng.integers(0, n.V, (BATCH, n.T_max))
     with outputs.blaming_initial_weights(model):
         logits = outputs.require_logits(model(idx), (BATCH, n.T_max, n.V))

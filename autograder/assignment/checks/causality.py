@@ -27,7 +27,11 @@ from autograder.sandbox.remote.errors import Raised, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.student_code import StudentCode
 
-pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_on_weights")]
+pytestmark = [
+    pytest.mark.needs("GPT"),
+    pytest.mark.about("MultiHeadAttention", "Block", "GPT"),
+    pytest.mark.usefixtures("logits_depend_on_weights"),
+]
 
 TOLERANCE = 1e-6  # of the largest logit; a causal model's logits on a CPU change by exactly 0
 ORACLE_TOLERANCE = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order

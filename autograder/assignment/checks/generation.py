@@ -35,7 +35,11 @@ from autograder.sandbox.remote.errors import Raised, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.student_code import StudentCode
 
-pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_on_weights")]
+pytestmark = [
+    pytest.mark.needs("GPT"),
+    pytest.mark.about("generate"),
+    pytest.mark.usefixtures("logits_depend_on_weights"),
+]
 
 NEW_TOKENS = 6  # new tokens after a prompt of T_max - 1
 ROWS = 8  # many rows and few steps: a step costs the same for all of them

@@ -44,7 +44,11 @@ from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
 
-pytestmark = [pytest.mark.needs("GPT"), pytest.mark.usefixtures("logits_depend_on_weights")]
+pytestmark = [
+    pytest.mark.needs("GPT"),
+    pytest.mark.about("GPT"),
+    pytest.mark.usefixtures("logits_depend_on_weights"),
+]
 
 SEEDS = 3  # the median of three decides if the loss of the first is outside the window
 OTHER_LAYERS = (2, 3, 5, 6, 7)  # one of these is drawn, so that a factor can't be tailored to LAYERS

@@ -20,7 +20,12 @@ from autograder.assignment.measure.comparison import (
     random_weights_for,
 )
 from autograder.assignment.measure.numeric import cross_entropy, softmax
-from autograder.assignment.measure.stubbed_class import StubbedClass, build_with_stubs, stub_parts
+from autograder.assignment.measure.stubbed_class import (
+    StubbedClass,
+    build_with_stubs,
+    find_wrong_arguments,
+    stub_parts,
+)
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.client import Oracle
@@ -74,11 +79,11 @@ def test_composition(
 ) -> None:
     """With stubs as blocks, GPT is embeddings, L blocks in order, final LayerNorm and unembedding."""
     # A wrong LayerNorm class is deducted once, although GPT uses it again.
+    n = replace(sizes.small, L=BLOCKS)
     norm_mistakes = [row.name for row in mistakes.of("norm") if row.name in deducted]
     try:
         found = model_comparison or _compare_without_blocks(student, oracle, sizes, rng)
     except Failed:
-        n = replace(sizes.small, L=BLOCKS)
         stubbed = build_with_stubs(student, "GPT", n.arguments(), {"Block": stub}, TRIAL)
         found = _compare_around_stubs(oracle, n, stub, stubbed, rng)  # the blocks may exist without being called
         if found.match is None:
@@ -86,9 +91,12 @@ def test_composition(
     deducted.update(found.names)
     if found is model_comparison:
         layouts["model"] = model_comparison
+    wrong = find_wrong_arguments(student, "GPT", {"Block": {"d": n.d, "H": n.H, "T_max": n.T_max}})
     student.release()  # the stubs
     whole: WholeModel = request.getfixturevalue("whole")
     raise_verdict(found, "GPT", notes, norm_mistakes)
+    if wrong:
+        raise Partial(wrong, causes=[mistakes.named("constructor_arguments")])
     if whole.difference and not whole.unused:
         kind = Partial if len(whole.names) == 1 else Failed
         raise kind(whole.difference, "" if whole.names else whole_model.ARGUMENTS, whole.causes)
@@ -171,12 +179,12 @@ def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, note
     notes.remark("The loss is the cross-entropy of the returned logits.")
 
 
-def test_training(student: StudentCode, whole: WholeModel, rng: np.random.Generator, notes: Notes) -> None:
+def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.random.Generator, notes: Notes) -> None:
     """GPT overfits one batch with Adam."""
-    student.release()  # the stubs of the earlier checks
+    student_about_gpt.release()  # the stubs of the earlier checks
     n, (batch, length) = TRAINED, (8, 16)
     seed = int(rng.integers(1 << 31))
-    model = student.build("GPT", n.arguments(), seed=seed)
+    model = student_about_gpt.build("GPT", n.arguments(), seed=seed)
     idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
     if outputs.find_unusable(model.pull()):  # the initial loss judges these
         model.push(whole_model.draw_initial_like_weights(model, rng))
@@ -186,7 +194,7 @@ def test_training(student: StudentCode, whole: WholeModel, rng: np.random.Genera
     trained = model.pull()
     known = whole.forward(model, n, trained, rng)
     if known is None:
-        replica = student.replica.build("GPT", n.arguments(), seed=seed)
+        replica = student_about_gpt.replica.build("GPT", n.arguments(), seed=seed)
         masks = outputs.mask_parameters(model)
         replica.push({name: value if name in masks else round_randomly(value, rng) for name, value in trained.items()})
     last = cross_entropy(known(idx) if known else outputs.require_logits(replica(idx), (batch, length, n.V)), targets)

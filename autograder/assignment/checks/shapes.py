@@ -13,7 +13,11 @@ from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
 
-pytestmark = [pytest.mark.needs("shape_table", "GPT"), pytest.mark.usefixtures("logits_depend_on_weights")]
+pytestmark = [
+    pytest.mark.needs("shape_table", "GPT"),
+    pytest.mark.about("shape_table"),
+    pytest.mark.usefixtures("logits_depend_on_weights"),
+]
 
 Shape = tuple[int, ...]
 SHOWN = 40  # rows, characters of a stage name, and sizes of a shape: a student may return any number

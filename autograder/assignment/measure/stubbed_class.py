@@ -77,6 +77,22 @@ def stub_parts(
     return module, not unused
 
 
+def find_wrong_arguments(student: StudentCode, name: str, expected: Mapping[str, Mapping[str, int]]) -> str:
+    """Return how the class ``name`` builds a part, now a stub, with sizes that differ from those ``expected``, or "".
+
+    Arguments go by name if the part's constructor has all the names, else by position. A longer T_max does no harm.
+    """
+    calls = student.constructor_calls()
+    for part, sizes in expected.items():
+        for call in calls.get(part, []):
+            keys = sizes if sizes.keys() <= call.keys() else [*call][: len(sizes)]
+            given = {size: call[key] for size, key in zip(sizes, keys, strict=False)}
+            if any(value < sizes[size] if size == "T_max" else value != sizes[size] for size, value in given.items()):
+                right, wrong = (", ".join(f"{k}={v}" for k, v in values.items()) for values in (sizes, given))
+                return f"{name} builds {part}({wrong}); it should build {part}({right})."
+    return ""
+
+
 def _is_about_part(error: StudentError, name: str) -> bool:
     """Return whether building the class ``name`` may have failed because of another class."""
     if isinstance(error, NotDefined):

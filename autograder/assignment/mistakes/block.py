@@ -157,5 +157,10 @@ ROWS = (
         "block",
         ("attention_subtracted", "mlp_subtracted", "both_subtracted"),
     ),
+    _block(
+        "constructor_arguments",
+        "A part is built with the wrong arguments: perhaps their order differs from that of its __init__.",
+        "the constructor call of that part",
+    ),
     _block("block_norms_missing", "The block has no LayerNorms.", "the layers that __init__ creates"),
 )

@@ -6,6 +6,8 @@ cannot be built is replaced by one that accepts every use in a constructor.
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +23,7 @@ class Stubs:
     def __init__(self) -> None:
         self.matrices: dict[str, Tensor] = {}
         self.calls: dict[str, int] = {}
+        self.constructor_calls: dict[str, list[dict[str, Any]]] = {}  # arguments by name, or by position
         self.classes: dict[str, type] = {}
         self.originals: list[tuple[Any, str, Any]] = []  # namespace or class, name, original value
 
@@ -40,11 +43,16 @@ class Stubs:
         forward = self.make_forward(name, matrix)
         if replace or not isinstance(cls, type):
             self.originals.append((namespace, name, cls))
-            cls = type(name, (PermissiveModule,), {"forward": forward})
+            init = self.make_init(name, PermissiveModule.__init__, cls)
+            cls = type(name, (PermissiveModule,), {"forward": forward, "__init__": init})
             namespace[name] = cls
         else:
-            self.originals.append((cls, "forward", vars(cls).get("forward", ABSENT)))
-            setattr(cls, "forward", forward)  # noqa: B010 (the class is not known to have one)
+            for method, value in (
+                ("forward", forward),
+                ("__init__", self.make_init(name, vars(cls).get("__init__") or cls.__init__, cls)),  # type: ignore[misc]
+            ):
+                self.originals.append((cls, method, vars(cls).get(method, ABSENT)))
+                setattr(cls, method, value)
         self.classes[name] = cls
 
     def make_forward(self, name: str, matrix: Tensor) -> Callable[..., Tensor]:
@@ -56,6 +64,24 @@ class Stubs:
             return x @ matrix.to(x.dtype)
 
         return forward
+
+    def make_init(self, name: str, init: Callable[..., None], own: Any) -> Callable[..., None]:
+        """Return the constructor ``init``, which records its arguments by the names that the student's class has."""
+        try:
+            signature = inspect.signature(own)
+        except (TypeError, ValueError):
+            signature = None
+        calls = self.constructor_calls.setdefault(name, [])
+
+        def recorded(module: nn.Module, *args: Any, **kwargs: Any) -> None:
+            given = {str(position): value for position, value in enumerate(args)} | kwargs
+            if signature is not None:
+                with contextlib.suppress(TypeError):
+                    given = dict(signature.bind(*args, **kwargs).arguments)
+            calls.append({key: value for key, value in given.items() if type(value) is int})
+            init(module, *args, **kwargs)
+
+        return recorded
 
     def install_in_parts(self, built: nn.Module, name: str, matrix: Tensor, size: int, count: int) -> list[str]:
         """Replace ``forward`` of the ``count`` modules in ``built`` with ``size`` weights; return their paths, or none.

@@ -139,6 +139,14 @@ def parse_counts(answer: Any) -> dict[str, int]:
     return {str(name): parse_count(count) for name, count in answer.items()}
 
 
+def parse_constructor_calls(answer: Any) -> dict[str, list[dict[str, int]]]:
+    """Parse the whole numbers that constructors got, by the name or position of the argument."""
+    return {
+        str(name): [{str(key): int(value) for key, value in call.items()} for call in calls]
+        for name, calls in answer.items()
+    }
+
+
 def parse_trace(answer: Any) -> dict[str, Any]:
     """Parse a model's output and the output shapes of its parts."""
     return {"output": answer["output"], "parts": [parse_shape(sizes) for sizes in answer["parts"]]}

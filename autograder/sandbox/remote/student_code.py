@@ -61,9 +61,15 @@ class StudentCode:
     """One submission, callable. ``contract`` lists the definitions that the assignment asks for."""
 
     def __init__(
-        self, zygote: Zygote, files: Mapping[str, bytes], contract: Contract, record: _Record | None = None
+        self,
+        zygote: Zygote,
+        files: Mapping[str, bytes],
+        contract: Contract,
+        record: _Record | None = None,
+        parts: Mapping[str, str] | None = None,
     ) -> None:
         self.contract = contract
+        self.parts = dict(parts or {})  # sources of the correct classes that replace the student's
         self._zygote, self._files = zygote, dict(files)
         self._record = record or _Record()
         self._process: Process | None = None
@@ -71,6 +77,7 @@ class StudentCode:
         self._objects = self._released = 0  # objects built so far, and that count at the last release
         self._shared: dict[tuple[str, tuple[int, ...]], ModuleProxy] = {}
         self._replica: StudentCode | None = None
+        self._carried: dict[tuple[str, ...], StudentCode] = {}
         self._loaded: set[str] = set()
         self._queued: list[Operation] = []  # operations without a reply, sent with the next call
         self._changed = False  # whether stubs are active
@@ -80,7 +87,7 @@ class StudentCode:
     @contextlib.contextmanager
     def fresh_process(self) -> Iterator[StudentCode]:
         """Yield the same submission in a new process without any state."""
-        other = StudentCode(self._zygote, self._files, self.contract, self._record)
+        other = self._make_handle(self.parts)
         try:
             yield other
         finally:
@@ -93,8 +100,20 @@ class StudentCode:
         All check files share it. It never learns what the first process is asked, so send it only the inputs it needs.
         """
         if self._replica is None:
-            self._replica = StudentCode(self._zygote, self._files, self.contract, self._record)
+            self._replica = self._make_handle(self.parts)
         return self._replica
+
+    def with_parts(self, parts: Mapping[str, str]) -> StudentCode:
+        """Return the same submission in another process, with correct classes in place of those in ``parts``.
+
+        ``parts`` are their sources, by name. Without any, this handle is returned.
+        """
+        if not parts:
+            return self
+        return self._carried.setdefault(tuple(parts), self._make_handle(parts))
+
+    def _make_handle(self, parts: Mapping[str, str]) -> StudentCode:
+        return StudentCode(self._zygote, self._files, self.contract, self._record, parts)
 
     def defines(self, name: str) -> bool:
         """Return whether the submission defines ``name``. Raises the import's exception if that failed."""
@@ -171,6 +190,10 @@ class StudentCode:
         self._changed = True
         given = {"module": self.contract.main, "names": dict(stubs), "replace": list(replace)}
         self.queue("use_stubs", given)
+
+    def constructor_calls(self) -> dict[str, list[dict[str, int]]]:
+        """Return the whole numbers that the constructors of the classes with stubs got, call by call."""
+        return self.call("stubs", "stubs", "list_constructor_calls", {}, replies.parse_constructor_calls)
 
     def function(self, name: str, *arguments: Any, seed: int = 0, models: bool = True) -> Any:
         """Call a function of the submission and return its value; a ``ModuleProxy`` argument refers to its object.
@@ -251,8 +274,9 @@ class StudentCode:
 
     def close(self) -> None:
         """End this handle's processes; the next call starts another."""
-        if self._replica is not None:
-            self._replica.close()
+        for handle in (self._replica, *self._carried.values()):
+            if handle is not None:
+                handle.close()
         if self._process is not None:
             self._process.close()
             self._count_usage(self._process)
@@ -281,8 +305,9 @@ class StudentCode:
     ) -> Answer:
         """Make one call within its limits and parse the reply with ``read``; every failure becomes a StudentError."""
         record, limits = self._record, self._zygote.limits
-        if call in record.permanent_errors:
-            raise record.permanent_errors[call]
+        known = self._key(call)
+        if known in record.permanent_errors:
+            raise record.permanent_errors[known]
         left = limits.submission_cpu - record.cpu
         if left <= 0:
             raise TimeLimitReached(
@@ -297,7 +322,7 @@ class StudentCode:
             raise TimeLimitReached(
                 call, f"the submission had already used up its {limits.submission_idle:g} s of waiting"
             )
-        slow = kind in record.slow
+        slow = self._key(kind) in record.slow
         cpu = min(limits.again_cpu if slow else limits.call_cpu, left)
         idle = min(limits.again_idle if slow else limits.call_idle, left_idle)
         process = self._start_process(call)
@@ -307,11 +332,11 @@ class StudentCode:
         try:
             answer = process.call(operations, cpu, min(cpu * limits.wall_factor, most - record.wall), idle)
         except TimedOut as error:
-            record.slow.add(kind)
-            record.permanent_errors[call] = TimeLimitReached(
+            record.slow.add(self._key(kind))
+            record.permanent_errors[known] = TimeLimitReached(
                 call, f"no result after {error.limit:g} s of {error.clock}"
             )
-            raise record.permanent_errors[call] from None
+            raise record.permanent_errors[known] from None
         except ProcessDied as error:
             raise Crashed(call, f"the Python process died: {error}") from None
         except WireError as error:  # it claims more than a frame can hold
@@ -334,6 +359,10 @@ class StudentCode:
         self._queued.append((operation, arguments))
 
     # --- internal ---------------------------------------------------------------------------------------------------
+
+    def _key(self, call: str) -> str:
+        """Return the key of a call in the record: with correct parts it may succeed where it failed without."""
+        return "+".join((call, *self.parts))
 
     def _get_module(self, name: str) -> str:
         """Return the module that holds the definition of ``name``; a notebook holds those of all missing files."""
@@ -364,6 +393,10 @@ class StudentCode:
         self._record.defined[module], self._record.failed_statements[module], skipped = found
         self._record.skipped_statements = self._record.skipped_statements or skipped
         self._loaded.add(module)
+        if self.parts and module == self.contract.main:
+            sources = {name: np.frombuffer(source.encode(), np.uint8) for name, source in self.parts.items()}
+            given = {"module": module, "sources": sources, "contract": list(self.contract.names)}
+            self.call(file, module, "use_parts", given)
 
     def _count_usage(self, process: Process) -> None:
         """Add the process's usage since the last time to the record, including usage between calls."""

@@ -21,7 +21,7 @@ from torch import nn
 from torch.optim.adam import adam
 
 from autograder.sandbox.isolation import confine
-from autograder.sandbox.loading import importer, stubs
+from autograder.sandbox.loading import importer, parts, stubs
 from autograder.sandbox.remote import wire
 from autograder.sandbox.remote.rpc import as_tensor, describe, serve
 
@@ -87,6 +87,11 @@ class Worker:
             "left_out": (len(self.finder.skipped), self.finder.skipped[:1]),
         }
 
+    def do_use_parts(self, module: str, sources: dict[str, np.ndarray], contract: list[str]) -> None:
+        """Replace classes of a file with correct ones, given as source; they may refer to the names in ``contract``."""
+        texts = {name: source.tobytes().decode() for name, source in sources.items()}
+        parts.install(vars(importlib.import_module(module)), texts, contract)
+
     # --- objects ----------------------------------------------------------------------------------------------------
 
     def do_build(
@@ -124,6 +129,10 @@ class Worker:
         calls.update(dict.fromkeys(calls, 0))  # a constructor may have called a stub
         self.do_call(number, "__call__", [x], 0)
         return dict(calls)
+
+    def do_list_constructor_calls(self) -> dict[str, list[dict[str, int]]]:
+        """Return the whole numbers that each call of a stub's constructor got, by name or position."""
+        return {name: calls[:MAX_INPUTS] for name, calls in self.stubs.constructor_calls.items()}
 
     def do_accepts(self, module: str, name: str, argument: str) -> bool:
         """Return whether a class or function has a parameter of that name."""

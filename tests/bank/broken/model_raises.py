@@ -1,0 +1,22 @@
+# /// bank
+# about = "GPT.forward uses an attribute that is not defined"
+# extends = "reference"
+# names = ["undefined_attribute"]
+# [loses]
+# "model.composition" = "failed"
+# "model.gradients" = "failed"
+# "model.loss" = "failed"
+# "model.training" = "failed"
+# "causality.full_model" = "failed"
+# "causality.full_context" = "failed"
+# "causality.batch_independence" = "failed"
+# "causality.rows_sum_to_one" = "failed"
+# "initial_loss.window" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "failed"
+# ///
+
+
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        return super().forward(idx, targets) + self.missing
