@@ -174,7 +174,10 @@ def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, 
     every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
     weights = _draw_weights(model, rng)
     model.push(weights)
-    found, moving, logits = [], 0, _logits_with(model, {}, few, dims)
+    logits: np.ndarray | None = _logits(
+        model, few, dims
+    )  # raises if forward does: then nothing is known of any parameter
+    found, moving = [], 0
     for p in sorted(model.parameters, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
         changed = weights[p.name].copy()
         changed[rng.integers(len(changed)) if p.shape else ()] *= -1
