@@ -46,8 +46,10 @@ def one_line(text: str) -> str:
 
 # What runs in the zygote and its forks, where student code is or torch; everything else is the trusted process.
 ELSEWHERE = {f"autograder.sandbox.remote.{name}" for name in ("rpc", "worker", "zygote")}
-ELSEWHERE |= {f"autograder.sandbox.loading.{name}" for name in ("importer", "notebook_slice", "parse", "stubs")}
-ELSEWHERE |= {"autograder.sandbox.isolation.escape_attempts"}
+ELSEWHERE |= {
+    f"autograder.sandbox.loading.{name}" for name in ("importer", "notebook_slice", "parse", "parts", "stubs")
+}
+ELSEWHERE |= {"autograder.sandbox.isolation.escape_attempts", "autograder.assignment.parts"}
 ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "model", "server", "variants")}
 ELSEWHERE |= {f"autograder.assignment.handed_out.{name}" for name in ("head", "stub.gpt", "stub.paper")}
 # What of this the trusted process has loaded when all is done: nothing.

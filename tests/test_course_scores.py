@@ -128,7 +128,7 @@ def test_compare_names_code_grader_rubric_and_override(course: Course) -> None:
         assert book.find_current_run() is not None
     course.regrade()
     said = compared(course)
-    assert "bob: 100 -> 100\n  mlp.width: failed 0/1 -> passed 1/1  [grader]" in said
+    assert "bob: 99 -> 100\n  mlp.width: failed 0/1 -> passed 1/1  [grader]" in said
 
 
 def test_a_changed_rubric_is_applied_to_stored_verdicts_and_compare_says_so(course: Course) -> None:

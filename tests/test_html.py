@@ -68,7 +68,7 @@ def test_every_check_stands_there_with_points_and_reason() -> None:
         assert f"{check.title} {said[check.status]}" in words
     assert "Zoë & <Co>" in words
     assert "attention.formula is failed, see <b>line 3</b>" in words
-    assert "97 of 100 points" in words
+    assert "93 of 100 points + 4 bonus" in words
 
 
 def test_student_text_is_never_markup_and_nothing_is_loaded() -> None:
@@ -152,7 +152,7 @@ def test_evidence_that_is_not_finite_is_spelled_in_the_report_and_drawn_on_the_p
 
 def test_in_a_mail_nothing_of_a_student_is_read_as_markdown() -> None:
     text = markdown.render(report().model_copy(update={"output": "```\n# no heading\n~~~"}), name="a*b_c")
-    assert text.startswith("# a\\*b\\_c: 97 of 100 points")
+    assert text.startswith("# a\\*b\\_c: 93 of 100 points + 4 bonus")
     assert "````text\n```\n# no heading" in text
     assert "see \\<b\\>" in markdown.escape_markdown("see <b>")
     assert markdown.escape_markdown("`a*b` *c*") == "`a*b` \\*c\\*"

@@ -297,7 +297,7 @@ def test_a_grading_on_gradescope_gives_the_score_and_the_grader_s_own_record(tmp
     text = place.result.read_text("utf-8")
     assert gradescope_validator.problems(text) == []
     data, rows = json.loads(text), rubric.load(ASSIGNMENT)
-    assert data["score"] == rows.total
+    assert data["score"] == rows.total + 6  # the bonus is extra credit
     assert len(data["tests"]) == len(rows.checks)
     assert "  printed: for the staff" in done.stdout
     assert "for the staff" not in text

@@ -172,13 +172,13 @@ def test_a_rubric_that_is_no_text_or_not_there_is_one_line(tmp_path: Path) -> No
         path.write_bytes(b"total = 5 # \xff")
 
 
-def test_the_bonus_lifts_a_score_but_never_above_the_maximum() -> None:
+def test_the_bonus_stands_beside_the_score() -> None:
     def verdict(criterion: str, status: str, score: float) -> report.Verdict:
         return report.Verdict(id="x", criterion=criterion, title="", status=status, score=score, max_score=4)  # type: ignore[arg-type]
 
     full, half = verdict("one", "passed", 4), verdict("one", "partial", 2)
     extra, skipped = verdict("extra", "passed", 3), verdict("one", "skipped", 0)
-    assert report.compute_totals((full, half, extra), {"extra"}, 8) == (8, 8, 3)
-    assert report.compute_totals((half, half, extra), {"extra"}, 8) == (7, 8, 3)
+    assert report.compute_totals((full, half, extra), {"extra"}, 8) == (6, 8, 3)
+    assert report.compute_totals((half, half, extra), {"extra"}, 8) == (4, 8, 3)
     assert report.compute_totals((full, skipped), {"extra"}, 8) == (4, 4, 0)
     assert report.compute_totals((skipped, skipped, extra), {"extra"}, 8) == (0, 0, 3)
