@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from autograder.core.assignment import Cause
 from autograder.grading.verdict import Notes
 from autograder.sandbox.remote.student_code import StudentCode
 
@@ -33,8 +34,8 @@ def student(suite: Suite) -> Iterator[StudentCode]:
 
 
 @pytest.fixture(scope="session")
-def deducted() -> set[str]:
-    """Return the names of mistakes that are already deducted."""
+def deducted() -> set[Cause]:
+    """Return the mistakes that are already deducted."""
     return set()
 
 

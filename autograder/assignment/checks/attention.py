@@ -20,8 +20,7 @@ from autograder.assignment.measure.comparison import (
     raise_verdict,
     random_weights_for,
 )
-from autograder.assignment.measure.effects import LEAKS_FUTURE, LOSES_PAST, ROWS_DO_NOT_SUM_TO_ONE, already_deducted
-from autograder.assignment.mistakes import Mistake
+from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.oracle import layouts
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading import exceptions
@@ -36,14 +35,26 @@ D, H, T_MAX = 20, 4, outputs.T_MAX
 MORE = 5  # heads, each of width 4
 WIDTH = D // H
 # Parameters besides the projection, for heads that fit no known layout.
-FEW = {0: "heads_not_registered", 3 * WIDTH**2: "heads_slice_input", 3 * H * WIDTH**2: "heads_slice_input"}
+FEW = {
+    0: mistakes.attention.HEADS_NOT_REGISTERED,
+    3 * WIDTH**2: mistakes.attention.HEADS_SLICE_INPUT,
+    3 * H * WIDTH**2: mistakes.attention.HEADS_SLICE_INPUT,
+}
 SMALL_SCALE = 0.2  # inputs this small don't saturate the softmax
 # Inputs this large give scores that a fill of -20 doesn't mask; the first size with finite outputs is used, since a
 # softmax that is written out may overflow.
 BIG = (8, 4, 2)
 SMALL = 1e-5  # of the largest output: float32 rounding
 ALIKE = 1e-3  # difference between nearly equal positions: equal ones would give the check away
-SEPARATE = ("heads_wrong_number", "heads_shared", "heads_share_keys_values", "heads_full_width")
+SEPARATE = (
+    mistakes.attention.HEADS_WRONG_NUMBER,
+    mistakes.attention.HEADS_SHARED,
+    mistakes.attention.HEADS_SHARE_KEYS_VALUES,
+    mistakes.attention.HEADS_FULL_WIDTH,
+)
+
+# These mix positions and heads, so that the sum shows only in the comparison with the formula.
+SCRAMBLING = {mistakes.attention.MERGE_WITHOUT_TRANSPOSE, mistakes.attention.SPLIT_WITHOUT_TRANSPOSE}
 
 
 @pytest.fixture(scope="module")
@@ -72,16 +83,16 @@ def test_shape(student: StudentCode, shapes: list[tuple[int, int]], rng: np.rand
 @pytest.mark.deducts
 def test_formula(
     attention_comparison: Comparison,
-    deducted: set[str],
+    deducted: set[Mistake],
     layouts: dict[str, Comparison],
     notes: Notes,
 ) -> None:
     """With weights set by the grader, the output is that of the formula."""
-    deducted.update(attention_comparison.names)
+    deducted.update(attention_comparison.mistakes)
     layouts["attention"] = attention_comparison
-    deducted.update({"dropout_in_eval"} if attention_comparison.noise else ())
-    if attention_comparison.match is None and (name := FEW.get(attention_comparison.module.numel - D * D - D)):
-        raise Failed(describe_difference(attention_comparison, "MultiHeadAttention"), causes=[mistakes.named(name)])
+    deducted.update({mistakes.attention.DROPOUT_IN_EVAL} if attention_comparison.noise else ())
+    if attention_comparison.match is None and (cause := FEW.get(attention_comparison.module.numel - D * D - D)):
+        raise Failed(describe_difference(attention_comparison, "MultiHeadAttention"), causes=[cause])
     raise_verdict(attention_comparison, "MultiHeadAttention", notes, SEPARATE)
 
 
@@ -105,17 +116,15 @@ def test_heads(
         raise Failed(
             "With its own initial weights, the output matches no known attention; fix the formula check first."
         )
-    wrong = [row for row in map(mistakes.named, attention_comparison.match.mistakes) if row.name in SEPARATE]
+    wrong = [row for row in attention_comparison.match.mistakes if row in SEPARATE]
     if wrong:
         raise Failed(describe_difference(attention_comparison, "MultiHeadAttention"), causes=wrong)
     for heads in (1, MORE):
-        other = compare_attention(student, oracle, heads, shapes, rng, expected=attention_comparison.names)
+        other = compare_attention(student, oracle, heads, shapes, rng, expected=attention_comparison.mistakes)
         extra = (
-            set(other.match.mistakes) - set(attention_comparison.match.mistakes)
-            if other.match
-            else {"heads_wrong_number"}
+            other.mistakes - attention_comparison.mistakes if other.match else {mistakes.attention.HEADS_WRONG_NUMBER}
         )
-        found = [row for row in map(mistakes.named, sorted(extra)) if row.name in SEPARATE]
+        found = sorted((row for row in extra if row in SEPARATE), key=lambda row: row.name)
         if found:
             layouts.pop("attention", None)  # with another H, the class computes a different function
             raise Failed(
@@ -128,18 +137,14 @@ def test_heads(
 def test_rows_sum_to_one(
     student: StudentCode,
     attention_comparison: Comparison,
-    deducted: set[str],
+    deducted: set[Mistake],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
     """The attention weights of each position sum to 1."""
-    steps = (
-        {row.step for row in map(mistakes.named, attention_comparison.match.mistakes)}
-        if attention_comparison.match
-        else {"softmax"}
-    )
-    if steps & {"merge", "split"} and not steps & {"mask", "softmax"}:
+    scrambled = attention_comparison.mistakes & SCRAMBLING
+    if scrambled and not mistakes.having(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, attention_comparison.mistakes - scrambled):
         notes.remark("The attention weights sum to 1, as the comparison with the formula shows.")
         return
     B, T = shapes[0]
@@ -152,7 +157,7 @@ def test_rows_sum_to_one(
     gap = np.abs(outputs.require_tensor(module(x), x.shape) - single).max(-1) / max(1.0, float(np.abs(single).max()))
     if not gap.max() <= 10 * ALIKE:
         row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
-        causes = already_deducted(deducted, ROWS_DO_NOT_SUM_TO_ONE)
+        causes = mistakes.having(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, deducted)
         raise Failed(
             f"With nearly the same vector at all {T} positions, the output at position {position} differs by "
             f"{gap[row, position]:.2g} from the output for one such vector alone. If the attention weights summed to "
@@ -169,7 +174,7 @@ def test_rows_sum_to_one(
 def test_causal(
     student: StudentCode,
     attention_comparison: Comparison,
-    deducted: set[str],
+    deducted: set[Mistake],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
@@ -197,7 +202,7 @@ def test_causal(
         break
     change = np.abs(after - before).max(-1)
     scale = max(1.0, float(np.abs(before).max()))
-    causes = already_deducted(deducted, LEAKS_FUTURE)
+    causes = mistakes.having(Effect.LEAKS_FUTURE, deducted)
     for start in range(1, T):
         early, late = change[start - 1, :start], change[start - 1, start:]
         if not early.max() <= SMALL * scale:
@@ -212,7 +217,7 @@ def test_causal(
             raise Failed(
                 f"With inputs {big} times as large, replacing x from position {start} onward changed an earlier output "
                 f"by {leak:.2g}; it must not change.",
-                causes=causes or [mistakes.named("mask_weak")],
+                causes=causes or [mistakes.attention.MASK_WEAK],
             )
         if not late.min() > SMALL * scale:
             raise Failed(
@@ -220,7 +225,7 @@ def test_causal(
                 f"unchanged.",
                 "Does each position attend to itself?",
             )
-    causes = already_deducted(deducted, LOSES_PAST)
+    causes = mistakes.having(Effect.LOSES_PAST, deducted)
     if not change[-1].min() > SMALL * scale:
         raise Failed(
             f"Replacing x at position 0 left the output at position {int(change[-1].argmin())} unchanged.",
@@ -240,7 +245,7 @@ def compare_attention(
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     d: int = D,
-    expected: Collection[str] | None = None,
+    expected: Collection[Mistake] | None = None,
 ) -> Comparison:
     """Compare the class with the oracle for that number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}
@@ -285,15 +290,15 @@ def explain_sizes(error: Raised, module: ModuleProxy, B: int, T: int, rng: np.ra
     if met := re.search(r"mat1 and mat2 .* \((\d+)x(\d+) and (\d+)x\d+\)", text):
         rows, given, taken = map(int, met.groups())
         if (given, taken) == (H * D, D) and module.numel > 4 * D * D + D:
-            return mistakes.named("heads_full_width")
+            return mistakes.attention.HEADS_FULL_WIDTH
         if (rows, given) == (B * T * H, WIDTH):
-            return mistakes.named("heads_concatenated_in_time")
+            return mistakes.attention.HEADS_CONCATENATED_IN_TIME
     met = re.search(r"size of tensor a \((\d+)\) must match .* b \((\d+)\)", text)
     if met and T < T_MAX and set(map(int, met.groups())) == {T_MAX, T}:
         with contextlib.suppress(StudentError, Failed):
             full = rng.standard_normal((B, T_MAX, D)).astype(np.float32)
             require_output(module(full), full)
-            return mistakes.named("mask_not_sliced")
+            return mistakes.attention.MASK_NOT_SLICED
     return None
 
 
@@ -303,15 +308,14 @@ def require_output(out: Any, x: np.ndarray) -> np.ndarray:
         T = x.shape[1]
         bad = tuple(int(t) for t in np.flatnonzero(~np.isfinite(out).all((0, 2))))
         left_empty = {  # positions whose keys are all masked
-            (0,): "mask_excludes_self",
-            (T - 1,): "mask_inverted",
-            tuple(range(T - 1)): "softmax_over_masked_slices",
-            tuple(range(T)): "mask_all_nan",
+            (0,): mistakes.attention.MASK_EXCLUDES_SELF,
+            (T - 1,): mistakes.attention.MASK_INVERTED,
+            tuple(range(T - 1)): mistakes.attention.SOFTMAX_OVER_MASKED_SLICES,
+            tuple(range(T)): mistakes.attention.MASK_ALL_NAN,
         }
         if T > 1 and bad in left_empty:
             which = "every position" if len(bad) == T else f"position {', '.join(map(str, bad))}"
-            cause = mistakes.named(left_empty[bad])
-            raise Failed(f"For T={T}, the output at {which} is not finite.", causes=[cause])
+            raise Failed(f"For T={T}, the output at {which} is not finite.", causes=[left_empty[bad]])
     return outputs.require_tensor(out, x.shape)
 
 
@@ -325,7 +329,8 @@ def read_attention_weights(student: StudentCode, attention_comparison: Compariso
     if (
         match is None
         or match.count != H
-        or {"heads_full_width", "value_is_key", "value_is_query"} & attention_comparison.names
+        or {mistakes.attention.HEADS_FULL_WIDTH, mistakes.attention.VALUE_IS_KEY, mistakes.attention.VALUE_IS_QUERY}
+        & attention_comparison.mistakes
     ):
         return None
     own = [p for p in attention_comparison.module.parameters if p.name in attention_comparison.weights]

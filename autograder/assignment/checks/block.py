@@ -15,13 +15,13 @@ from autograder.assignment.measure.comparison import (
     raise_verdict,
     random_weights_for,
 )
-from autograder.assignment.measure.effects import CHANGES_RESIDUAL, already_deducted
 from autograder.assignment.measure.stubbed_class import (
     StubbedClass,
     build_with_stubs,
     find_wrong_arguments,
     stub_parts,
 )
+from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading.verdict import Failed, Notes, Partial
 from autograder.sandbox.remote.student_code import StudentCode
@@ -38,7 +38,7 @@ TINY = 1e-3  # size of nearly zero sublayers: exact zeros would give the check a
 def test_composition(
     student: StudentCode,
     oracle: Oracle,
-    deducted: set[str],
+    deducted: set[Mistake],
     layouts: dict[str, Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
@@ -63,18 +63,18 @@ def test_composition(
             return
     else:
         comparison = _compare_around_stubs(oracle, stubs, stubbed, shapes, rng)
-    deducted.update(comparison.names)
+    deducted.update(comparison.mistakes)
     if stubbed.used:
         layouts["block"] = comparison
     raise_verdict(comparison, "the block", notes)
     if wrong := find_wrong_arguments(student, "Block", {"MultiHeadAttention": SIZES, "MLP": {"d": D}}):
-        raise Partial(wrong, causes=[mistakes.named("constructor_arguments")])
+        raise Partial(wrong, causes=[mistakes.block.CONSTRUCTOR_ARGUMENTS])
 
 
 def test_residual_path(
     student: StudentCode,
     oracle: Oracle,
-    deducted: set[str],
+    deducted: set[Mistake],
     layouts: dict[str, Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
@@ -95,7 +95,8 @@ def test_residual_path(
     module.push({name: (TINY * value).astype(np.float32) for name, value in weights.items()})
     out = outputs.require_tensor(module(x), x.shape)
     gap = float(np.abs(out - x).max())
-    causes = already_deducted(deducted, CHANGES_RESIDUAL)
+    effect = Effect.CHANGES_RESIDUAL_STREAM
+    causes = mistakes.having(effect, deducted)
     if not gap <= 20 * TINY:
         raise Failed(
             f"With an attention and an MLP that return almost zero, the block changes x by up to {gap:.2g}; it should "
@@ -107,7 +108,7 @@ def test_residual_path(
         stubbed = build_with_stubs(student, "Block", SIZES, tiny, TRIAL)
         # Mistakes in the residual path show however small the sublayers' outputs are.
         now, reference = _compare_around_stubs(oracle, tiny, stubbed, shapes, rng), layouts["block"]
-        if reference.match and (not now.match or (now.names ^ reference.names) & CHANGES_RESIDUAL):
+        if reference.match and (not now.match or mistakes.having(effect, now.mistakes ^ reference.mistakes)):
             raise Failed(
                 f"When the sublayers' outputs are scaled by {TINY:g}, the block no longer computes the same function.",
                 "" if causes else "Does forward depend on the size of the sublayers' outputs?",
@@ -169,10 +170,9 @@ def _require_formula(student: StudentCode, oracle: Oracle, B: int, T: int, rng: 
             gap = "" if found.gap is None else f"; it is off by up to {format_percent(found.gap)}"
             silent = 1 if component == "attention" else 0
             without_residual = [(_normalise(given) + 1, with_only(names, given) - silent) for given in (x[:, :1], x)]
-            which = "block_no_residual" if flat(set(matrices) - wide) and flat(wide) else ""
+            causes = [mistakes.block.BLOCK_NO_RESIDUAL] if flat(set(matrices) - wide) and flat(wide) else []
             if oracle.identify(component, own, without_residual, {"d": D, "H": H}, {}, ROUNDED).matches:
-                which = f"block_no_{'first' if silent else 'second'}_residual"
-            causes = [mistakes.named(which)] if which else []
+                causes = [mistakes.block.BLOCK_NO_FIRST_RESIDUAL if silent else mistakes.block.BLOCK_NO_SECOND_RESIDUAL]
             raise Failed(
                 f"With only the {component} active, what the block adds to x doesn't match the formula{gap}.",
                 ""
@@ -185,7 +185,7 @@ def _require_formula(student: StudentCode, oracle: Oracle, B: int, T: int, rng: 
     if not gap <= ROUNDED * max(1.0, float(np.abs(between).max())):
         # Each zeroed sublayer still adds its bias of ones.
         parallel_gap = with_only(set(matrices) - wide, x) + with_only(wide, x) - x - 2 - with_only(set(matrices), x)
-        causes = [mistakes.named("block_parallel")] if np.abs(parallel_gap).max() <= 10 * ROUNDED else []
+        causes = [mistakes.block.BLOCK_PARALLEL] if np.abs(parallel_gap).max() <= 10 * ROUNDED else []
         raise Failed(
             f"The block's output differs by {gap:.2g} from its attention followed by its MLP.",
             "" if causes else "Does the MLP take the stream after the attention's output has been added?",

@@ -15,9 +15,9 @@ from autograder.assignment import mistakes
 from autograder.assignment.checks import attention
 from autograder.assignment.measure import outputs
 from autograder.assignment.measure.comparison import ROUNDED
-from autograder.assignment.measure.effects import LOSES_PAST, already_deducted
 from autograder.assignment.measure.initialisation import ABOVE, BATCH, BELOW
 from autograder.assignment.measure.numeric import softmax, uniform_cross_entropy
+from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.oracle import layouts, parameter_count
 from autograder.assignment.oracle.client import Oracle
 from autograder.assignment.sizes import Dims, Sizes
@@ -36,7 +36,7 @@ CLOSE_TO_1 = 0.05  # a standard deviation of 65 x 128 entries
 
 @pytest.mark.needs("GPT")
 def test_weight_tying(
-    student_about_gpt: StudentCode, sizes: Sizes, deducted: set[str], rng: np.random.Generator, notes: Notes
+    student_about_gpt: StudentCode, sizes: Sizes, deducted: set[Mistake], rng: np.random.Generator, notes: Notes
 ) -> None:
     """With tie_weights=True, one table embeds tokens and gives the logits, and the initial loss stays near ln V."""
     n = sizes.course
@@ -51,7 +51,7 @@ def test_weight_tying(
         if len(upright) == 2 and np.array_equal(upright[0], upright[1]):
             raise Failed(
                 f"With tie_weights=True, there are still {untied:,} parameters; tying removes V * d of them.",
-                causes=[mistakes.named("tied_by_copy")],
+                causes=[mistakes.bonus.TIED_BY_COPY],
             )
         raise NotDefined("GPT", "GPT", f"tie_weights=True changes nothing yet: {untied:,} parameters as before")
     if model.numel not in (untied - table, parameter_count.total(n) - table):
@@ -67,7 +67,7 @@ def test_weight_tying(
     chance = math.log(n.V)
     if not chance - BELOW <= loss <= chance + ABOVE:
         deviations = [float(value.std()) for value in model.pull().values() if value.shape in ((n.V, n.d), (n.d, n.V))]
-        wide = [mistakes.named("tied_init_std")] if any(abs(std - 1) < CLOSE_TO_1 for std in deviations) else []
+        wide = [mistakes.bonus.TIED_INIT_STD] if any(abs(std - 1) < CLOSE_TO_1 for std in deviations) else []
         raise Failed(
             f"With tied weights, the initial loss is {loss:.2f}; it should be just above ln {n.V} = {chance:.3f}.",
             "" if wide else "Which initialisation suits both uses of the matrix?",
@@ -101,7 +101,7 @@ def test_batched_heads(
         tensors = {name: weights[name] for name in wanted}
         cases = [(x, got), (x[:, :1], outputs.require_tensor(batched(x[:, :1]), x[:, :1].shape))]
         found = oracle.identify("attention", tensors, cases, {"d": n.d, "H": n.H}, {}, ROUNDED, max_layouts=1)
-        causes = [mistakes.named(name) for match in found.matches for name in match.mistakes]
+        causes = [row for match in found.matches for row in match.mistakes]
         raise Failed(
             f"With the same weights, the output differs from that of the loop over heads by up to "
             f"{np.abs(got - right).max():.2g}.",
@@ -117,7 +117,7 @@ def test_qk_ov(
     student: StudentCode,
     sizes: Sizes,
     oracle: Oracle,
-    deducted: set[str],
+    deducted: set[Mistake],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
     notes: Notes,
@@ -141,13 +141,13 @@ def test_qk_ov(
     if not _distance(out, x, pairs, n) <= 1e-3 * scale and not any(_are_equal(pairs, right) for right in own[:1]):
         negated = ((True, False), (False, True), (True, True))
         known = {
-            "products_transposed": any(
+            mistakes.bonus.PRODUCTS_TRANSPOSED: any(
                 _distance(out, x, [(a.T if qk else a, b.T if ov else b) for a, b in pairs], n) <= 1e-3 * scale
                 for qk, ov in negated
             ),
-            "products_proj_transposed": any(_are_equal(pairs, wrong) for wrong in own[1:]),
+            mistakes.bonus.PRODUCTS_PROJ_TRANSPOSED: any(_are_equal(pairs, wrong) for wrong in own[1:]),
         }
-        causes = [mistakes.named(name) for name, fits in known.items() if fits]
+        causes = [row for row, fits in known.items() if fits]
         raise Failed(
             f"Attention computed from your {len(pairs)} pairs of products differs from MultiHeadAttention's output by "
             f"up to {_distance(out, x, pairs, n):.2g}; the largest entry of that output is {scale:.2g}.",
@@ -162,7 +162,7 @@ def test_qk_ov(
 # --- shared -----------------------------------------------------------------------------------------------------------
 
 
-def _require_shared_table(student: StudentCode, n: Dims, deducted: set[str], rng: np.random.Generator) -> None:
+def _require_shared_table(student: StudentCode, n: Dims, deducted: set[Mistake], rng: np.random.Generator) -> None:
     """Raise Failed unless a tied GPT uses one table as unembedding and as token embedding.
 
     The row of a token that is not in the input changes that token's logit, differently at each position, and no
@@ -204,7 +204,7 @@ def _require_shared_table(student: StudentCode, n: Dims, deducted: set[str], rng
         for place in _candidate_rows(model, n, present)
         if place[0] == name
     )
-    if not looked_up and not already_deducted(deducted, LOSES_PAST):
+    if not looked_up and not mistakes.having(Effect.LOSES_PAST, deducted):
         raise Failed(
             f"With tie_weights=True, negating the unembedding's row of input token {present} changes no other logit: "
             f"tokens are embedded with a different table."
@@ -257,7 +257,7 @@ def _products_of_weights(
     oracle: Oracle,
     n: Dims,
     weights: dict[str, np.ndarray],
-    deducted: set[str],
+    deducted: set[Mistake],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
 ) -> list[list[Pair]]:

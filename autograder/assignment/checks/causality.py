@@ -12,15 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs, whole_model
-from autograder.assignment.measure.effects import (
-    LEAKS_FUTURE,
-    LOSES_PAST,
-    ROWS_DO_NOT_SUM_TO_ONE,
-    ROWS_MIX,
-    already_deducted,
-)
 from autograder.assignment.measure.whole_model import Forward, WholeModel
+from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.errors import Raised, StudentError
@@ -145,7 +140,7 @@ def test_full_model(
     weighted_model: ModuleProxy,
     sizes: Sizes,
     tokens: np.ndarray,
-    deducted: set[str],
+    deducted: set[Mistake],
     notes: Notes,
 ) -> None:
     """No logit depends on a later token."""
@@ -160,7 +155,7 @@ def test_full_model(
         worst, row, start = max(leaks)
         if not worst <= TOLERANCE:
             earliest = int(np.argmax(sides.change(row) > TOLERANCE))
-            causes = already_deducted(deducted, LEAKS_FUTURE)
+            causes = mistakes.having(Effect.LEAKS_FUTURE, deducted)
             raise Failed(
                 f"Replacing the tokens from position {start} onward changed the logits at position {earliest} by "
                 f"{worst * logit_scale(sides.before):.2g}; no logits before position {start} may change.",
@@ -177,7 +172,7 @@ def test_full_context(
     sizes: Sizes,
     weights: dict[str, np.ndarray],
     tokens: np.ndarray,
-    deducted: set[str],
+    deducted: set[Mistake],
     notes: Notes,
 ) -> None:
     """Every logit depends on its own token and on the first one, through at least one block."""
@@ -185,7 +180,7 @@ def test_full_context(
     if any(~(sides.change(row)[start:] > LEAST_CHANGE).all() for row, start in enumerate(sides.starts)):
         small = {name: value * np.float32(SMALL_SCALE) if value.ndim > 1 else value for name, value in weights.items()}
         sides = measure_with_small_weights(student, sizes.course, small, tokens[CHANGED], sides.starts)
-    causes = already_deducted(deducted, LOSES_PAST)
+    causes = mistakes.having(Effect.LOSES_PAST, deducted)
     for row, start in enumerate(sides.starts[:4]):
         unchanged = np.flatnonzero(~(sides.change(row)[start:] > 0)) + start
         if unchanged.size:
@@ -216,11 +211,11 @@ def test_full_context(
     notes.remark(f"The first token affects the logits at all {sizes.course.T_max} positions.")
 
 
-def test_batch_independence(student_sides: Sides, oracle_sides: Sides | None, deducted: set[str]) -> None:
+def test_batch_independence(student_sides: Sides, oracle_sides: Sides | None, deducted: set[Mistake]) -> None:
     """No logit depends on another row of the batch."""
     for sides in filter(None, (student_sides, oracle_sides)):
         if sides.rows_mix:
-            causes = already_deducted(deducted, ROWS_MIX)
+            causes = mistakes.having(Effect.MIXES_ROWS, deducted)
             raise Failed(
                 f"Replacing all other rows of the batch changed the logits of the remaining row by "
                 f"{sides.rows_mix:.2g}; they must not change.",
@@ -230,13 +225,13 @@ def test_batch_independence(student_sides: Sides, oracle_sides: Sides | None, de
 
 
 def test_rows_sum_to_one(
-    student: StudentCode, sizes: Sizes, deducted: set[str], rng: np.random.Generator, notes: Notes
+    student: StudentCode, sizes: Sizes, deducted: set[Mistake], rng: np.random.Generator, notes: Notes
 ) -> None:
     """A constant input gives the same logits at all positions."""
     n = replace(sizes.small, T_max=14)  # no other matrix has a size near T_max
     row = np.full((1, n.T_max), rng.integers(n.V))
     # A norm over positions would amplify these differences; that mistake is deducted in its own check.
-    epsilon = 0.0 if deducted & {"norm_over_time", "norm_over_both"} else ALIKE
+    epsilon = 0.0 if deducted & {mistakes.norm.NORM_OVER_TIME, mistakes.norm.NORM_OVER_BOTH} else ALIKE
     try:
         # In float64, since a norm along a constant axis amplifies rounding.
         repeated, single = logits_of_constant_input(student, n, row, rng, epsilon, double=True)
@@ -244,7 +239,7 @@ def test_rows_sum_to_one(
         repeated, single = logits_of_constant_input(student, n, row, rng, epsilon, double=False)
     gap = np.abs(repeated - single).max(-1) / logit_scale(single)
     if not gap.max() <= CONSTANT:
-        causes = already_deducted(deducted, ROWS_DO_NOT_SUM_TO_ONE)
+        causes = mistakes.having(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, deducted)
         raise Failed(
             f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
             f"{int(gap.argmax())} differ by {gap.max() * logit_scale(single):.2g} from those of that token alone.",

@@ -14,6 +14,7 @@ from autograder.assignment.measure.comparison import Comparison
 from autograder.assignment.measure.outputs import draw_shapes
 from autograder.assignment.measure.parameter_usage import Claims, measure_claims
 from autograder.assignment.measure.whole_model import WholeModel
+from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.client import Oracle
 from autograder.assignment.sizes import SIZES, Sizes
 from autograder.grading import standalone
@@ -58,7 +59,7 @@ def layouts() -> dict[str, Comparison]:
 
 @pytest.fixture(scope="session")
 def own_whole(
-    suite: Suite, sizes: Sizes, oracle: Oracle, layouts: dict[str, Comparison], deducted: set[str]
+    suite: Suite, sizes: Sizes, oracle: Oracle, layouts: dict[str, Comparison], deducted: set[Mistake]
 ) -> WholeModel:
     """Compare the full model with the oracle; the mark ``deducts`` makes the classes' own checks run first."""
     rng = suite.make_generator("whole_model")
@@ -129,7 +130,7 @@ def _measure_claims(suite: Suite, sizes: Sizes, whole: WholeModel, student: Stud
         return Claims(steady=True)
     found = measure_claims(student, sizes.small, suite.make_generator("claims"))
     if whole.unused and not found.about_parameters:
-        return replace(found, about_parameters=whole.unused, hint=whole_model.UNUSED, causes=tuple(whole.causes))
+        return replace(found, about_parameters=whole.unused, hint=whole_model.UNUSED, causes=whole.causes)
     return found
 
 

@@ -28,6 +28,7 @@ from autograder.assignment.measure.sampling import (
     sample_text,
 )
 from autograder.assignment.measure.whole_model import WholeModel
+from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading import exceptions
 from autograder.grading.verdict import Failed, Notes
@@ -46,7 +47,7 @@ ROWS = 8  # many rows and few steps: a step costs the same for all of them
 LONG_ROWS = 4  # rows of T_max tokens, which cost more
 STRONG_DEVIATIONS = (10.0, 3.0, 1.0)  # of the logits, in this order until correct code stays finite
 DEVIATIONS, LIKELIEST = (2.0, 1.0, 0.3), 0.7  # of the logits; the first at which no token is nearly certain is used
-KEEPS_STATE = "generate_keeps_state"
+KEEPS_STATE = mistakes.generation.GENERATE_KEEPS_STATE
 RunCheck = Callable[[Callable[[Generate], None]], None]
 
 
@@ -120,7 +121,7 @@ def run_check(
     sizes: Sizes,
     model: ModuleProxy,
     current_weights: dict[str, np.ndarray],
-    deducted: set[str],
+    deducted: set[Mistake],
     notes: Notes,
 ) -> RunCheck:
     """Return a function that runs a check of generate, and deducts once for state kept between its calls."""
@@ -152,7 +153,7 @@ def run_check(
                     if isinstance(error, Raised)
                     else "One of the later calls to generate is wrong."
                 )
-                raise Failed(symptom, causes=[mistakes.named(KEEPS_STATE)]) from None
+                raise Failed(symptom, causes=[KEEPS_STATE]) from None
         notes.remark("generate depends on earlier calls; in a new process, each call gives the right tokens.")
 
     return run_check

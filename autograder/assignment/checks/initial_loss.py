@@ -40,6 +40,7 @@ from autograder.assignment.measure.residual_scaling import (
 )
 from autograder.assignment.measure.residual_scaling_by_size import check_scaling_by_size
 from autograder.assignment.measure.whole_model import WholeModel
+from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
@@ -59,7 +60,7 @@ def test_window(
     sizes: Sizes,
     whole: WholeModel,
     claims: Claims,
-    deducted: set[str],
+    deducted: set[Mistake],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
@@ -74,7 +75,7 @@ def test_window(
         if (logits >= 0).all() and np.allclose(logits.sum(-1), 1, atol=1e-3):
             raise Failed(
                 "At every position, the logits are between 0 and 1 and sum to 1.",
-                causes=[mistakes.named("logits_are_probabilities")],
+                causes=[mistakes.model.LOGITS_ARE_PROBABILITIES],
             )
         losses.append(float(uniform_cross_entropy(logits[:BATCH]).mean()))
         if len(losses) == 1 and low <= losses[0] <= high:
@@ -92,7 +93,7 @@ def test_window(
 
 def test_residual_scaling(
     student: StudentCode,
-    deducted: set[str],
+    deducted: set[Mistake],
     layouts: dict[str, Comparison],
     rng: np.random.Generator,
     notes: Notes,
@@ -107,7 +108,7 @@ def test_residual_scaling(
         return measure_matrices(model, sublayers, n.L, partial(run_model, n=n))
 
     models = {n.L: measure_model(n) for n in dims if sublayers}
-    residual = [role for role in NEIGHBOURS if role != "o" or "projection_missing" not in deducted]
+    residual = [role for role in NEIGHBOURS if role != "o" or mistakes.attention.PROJECTION_MISSING not in deducted]
     if not models or not all(role in matrices for matrices in models.values() for role in residual):
         check_scaling_by_size(student, dims[0], dims[1], deducted, seed, notes)
         return

@@ -8,6 +8,7 @@ import pytest
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs
 from autograder.assignment.measure.comparison import Comparison, compare_with_oracle, raise_verdict, random_weights_for
+from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
@@ -21,7 +22,7 @@ D = 24
 def test_formula(
     student: StudentCode,
     oracle: Oracle,
-    deducted: set[str],
+    deducted: set[Mistake],
     layouts: dict[str, Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
@@ -37,9 +38,9 @@ def test_formula(
         {"d": D},
         rng,
     )
-    deducted.update(comparison.names)
+    deducted.update(comparison.mistakes)
     layouts["mlp"] = comparison
-    raise_verdict(comparison, "the MLP", notes, ["mlp_width"])
+    raise_verdict(comparison, "the MLP", notes, [mistakes.mlp.MLP_WIDTH])
 
 
 def test_width(student: StudentCode, notes: Notes) -> None:
@@ -56,7 +57,7 @@ def test_width(student: StudentCode, notes: Notes) -> None:
                 f"The matrices of MLP({d}) have {entries:,} entries{width}; with a hidden width of "
                 f"4d = {4 * d} there would be {8 * d * d:,}.",
                 "" if other else "Is there one up-projection to 4d, and one down-projection to d?",
-                [mistakes.named("mlp_width")] if other else [],
+                [mistakes.mlp.MLP_WIDTH] if other else [],
             )
     notes.remark("The hidden width is 4d.")
 

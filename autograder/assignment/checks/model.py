@@ -71,7 +71,7 @@ def test_composition(
     sizes: Sizes,
     model_comparison: Comparison | None,
     stub: np.ndarray,
-    deducted: set[str],
+    deducted: set[Mistake],
     layouts: dict[str, Comparison],
     request: pytest.FixtureRequest,
     rng: np.random.Generator,
@@ -80,7 +80,7 @@ def test_composition(
     """With stubs as blocks, GPT is embeddings, L blocks in order, final LayerNorm and unembedding."""
     # A wrong LayerNorm class is deducted once, although GPT uses it again.
     n = replace(sizes.small, L=BLOCKS)
-    norm_mistakes = [row.name for row in mistakes.of("norm") if row.name in deducted]
+    norm_mistakes = [row for row in mistakes.of("norm") if row in deducted]
     try:
         found = model_comparison or _compare_without_blocks(student, oracle, sizes, rng)
     except Failed:
@@ -88,7 +88,7 @@ def test_composition(
         found = _compare_around_stubs(oracle, n, stub, stubbed, rng)  # the blocks may exist without being called
         if found.match is None:
             raise
-    deducted.update(found.names)
+    deducted.update(found.mistakes)
     if found is model_comparison:
         layouts["model"] = model_comparison
     wrong = find_wrong_arguments(student, "GPT", {"Block": {"d": n.d, "H": n.H, "T_max": n.T_max}})
@@ -96,10 +96,10 @@ def test_composition(
     whole: WholeModel = request.getfixturevalue("whole")
     raise_verdict(found, "GPT", notes, norm_mistakes)
     if wrong:
-        raise Partial(wrong, causes=[mistakes.named("constructor_arguments")])
+        raise Partial(wrong, causes=[mistakes.block.CONSTRUCTOR_ARGUMENTS])
     if whole.difference and not whole.unused:
-        kind = Partial if len(whole.names) == 1 else Failed
-        raise kind(whole.difference, "" if whole.names else whole_model.ARGUMENTS, whole.causes)
+        kind = Partial if len(whole.causes) == 1 else Failed
+        raise kind(whole.difference, "" if whole.causes else whole_model.ARGUMENTS, whole.causes)
     if model_comparison is None:
         notes.remark("This GPT has no separate block modules; everything around the blocks is correct.")
 
@@ -174,7 +174,7 @@ def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, note
     if any(flat):
         raise Partial(
             f"For idx of shape {(B, T)} and targets, the logits have shape {(B * T, n.V)}, not {(B, T, n.V)}.",
-            causes=[mistakes.named("logits_flattened")],
+            causes=[mistakes.loss.LOGITS_FLATTENED],
         )
     notes.remark("The loss is the cross-entropy of the returned logits.")
 
@@ -288,7 +288,7 @@ def _logits_and_loss(output: Any) -> tuple[np.ndarray, float]:
     if outputs.as_number(output) is not None:
         raise Failed(
             "With targets, forward returned 1 number, not 2 values.",
-            causes=[mistakes.named("logits_not_returned")],
+            causes=[mistakes.loss.LOGITS_NOT_RETURNED],
         )
     if not isinstance(output, (tuple, list)) or len(output) < 2 or not isinstance(output[0], np.ndarray):
         raise Failed(
@@ -306,18 +306,18 @@ def _explain_loss(logits: np.ndarray, idx: np.ndarray, targets: np.ndarray, loss
     B, T, V = logits.shape
     right = cross_entropy(logits, targets)
     slips = [
-        ("loss_summed", right * B * T),
-        ("loss_negated", -right),
-        ("loss_of_inputs", cross_entropy(logits, idx)),
-        ("loss_of_last_position", cross_entropy(logits[:, -1:], targets[:, -1:])),
-        ("logits_reordered", cross_entropy(logits.swapaxes(0, 1).reshape(B, T, V), targets)),
-        ("logits_reordered", cross_entropy(logits.reshape(B, V, T).swapaxes(1, 2), targets)),
-        ("targets_reordered", cross_entropy(logits, targets.T.reshape(B, T))),
-        ("loss_of_probabilities", cross_entropy(softmax(logits), targets)),
+        (mistakes.loss.LOSS_SUMMED, right * B * T),
+        (mistakes.loss.LOSS_NEGATED, -right),
+        (mistakes.loss.LOSS_OF_INPUTS, cross_entropy(logits, idx)),
+        (mistakes.loss.LOSS_OF_LAST_POSITION, cross_entropy(logits[:, -1:], targets[:, -1:])),
+        (mistakes.loss.LOGITS_REORDERED, cross_entropy(logits.swapaxes(0, 1).reshape(B, T, V), targets)),
+        (mistakes.loss.LOGITS_REORDERED, cross_entropy(logits.reshape(B, V, T).swapaxes(1, 2), targets)),
+        (mistakes.loss.TARGETS_REORDERED, cross_entropy(logits, targets.T.reshape(B, T))),
+        (mistakes.loss.LOSS_OF_PROBABILITIES, cross_entropy(softmax(logits), targets)),
     ]
     if T > 1:
-        slips.append(("targets_shifted_twice", cross_entropy(logits[:, :-1], targets[:, 1:])))
+        slips.append((mistakes.loss.TARGETS_SHIFTED_TWICE, cross_entropy(logits[:, :-1], targets[:, 1:])))
     if T == V:
-        slips.append(("loss_class_axis", cross_entropy(logits.swapaxes(1, 2), targets)))
-    fitting = [name for name, value in slips if abs(value - loss) <= 1e-4 * max(1.0, abs(value))]
-    return [mistakes.named(name) for name in fitting[:1]]
+        slips.append((mistakes.loss.LOSS_CLASS_AXIS, cross_entropy(logits.swapaxes(1, 2), targets)))
+    fitting = [row for row, value in slips if abs(value - loss) <= 1e-4 * max(1.0, abs(value))]
+    return fitting[:1]

@@ -28,7 +28,7 @@ def test_block_matrices(student: StudentCode, sizes: Sizes, rng: np.random.Gener
         if not isinstance(got, dict):
             raise Failed(
                 f"{call} didn't return a dict of name: (rows, columns).",
-                causes=[mistakes.named("formula_printed")] if got is None else [],
+                causes=[mistakes.paper.FORMULA_PRINTED] if got is None else [],
             )
         shapes = {str(name): _shape(shape) for name, shape in got.items()}
         for name, shape in shapes.items():
@@ -38,7 +38,7 @@ def test_block_matrices(student: StudentCode, sizes: Sizes, rng: np.random.Gener
         entries = sum(short * long for short, long in sides)
         if entries != 12 * d * d:
             heads = 3 * d * d / (entries - 9 * d * d) if entries > 9 * d * d else 0
-            causes = [mistakes.named("matrices_of_one_head")] if heads > 1 and heads == int(heads) else []
+            causes = [mistakes.paper.MATRICES_OF_ONE_HEAD] if heads > 1 and heads == int(heads) else []
             raise Failed(
                 f"The matrices of {call} have {entries:,} = {entries / d**2:.3g} d^2 entries; 12 d^2 = {12 * d * d:,}.",
                 "" if causes else "Are all matrices of one block included, and no bias or LayerNorm?",
@@ -89,14 +89,14 @@ def test_layer_norm(student: StudentCode, sizes: Sizes, rng: np.random.Generator
         if not along <= 1e-3:
             raise Failed(
                 f"The result has a component of {along:.3g} along the vector of ones; it should be 0.",
-                causes=[mistakes.named("geometry_not_centred")],
+                causes=[mistakes.paper.GEOMETRY_NOT_CENTRED],
             )
         if not abs(norm - math.sqrt(d)) <= 1e-3 * math.sqrt(d):
             unbiased = abs(norm - math.sqrt(d - 1)) <= 1e-3 * math.sqrt(d)
             raise Failed(
                 f"The result has norm {norm:.4f}; it should be sqrt({d}) = {math.sqrt(d):.4f}.",
                 "" if unbiased else "Is the centred vector rescaled to norm sqrt(d)?",
-                [mistakes.named("geometry_unbiased")] if unbiased else [],
+                [mistakes.paper.GEOMETRY_UNBIASED] if unbiased else [],
             )
         centred = u - u.mean()
         if not np.allclose(got, centred / np.linalg.norm(centred) * math.sqrt(d), atol=1e-3):
@@ -116,12 +116,12 @@ def _shape(value: Any) -> tuple[int, int] | None:
 def _explain_value(value: float, V: int, d: int, std: float) -> list[Mistake]:
     """Return the mistake that gives this value instead of ln V + d std^2 / 2, if one does."""
     gaps = (
-        ("expected_loss_gap_missing", 0.0),
-        ("expected_loss_gap_doubled", d * std**2),
-        ("expected_loss_one_term", std**2 / 2),
-        ("expected_loss_gap_negative", -d * std**2 / 2),
-        ("expected_loss_std", std * math.sqrt(d) / 2),
-        ("expected_loss_std", std * d / 2),
+        (mistakes.paper.EXPECTED_LOSS_GAP_MISSING, 0.0),
+        (mistakes.paper.EXPECTED_LOSS_GAP_DOUBLED, d * std**2),
+        (mistakes.paper.EXPECTED_LOSS_ONE_TERM, std**2 / 2),
+        (mistakes.paper.EXPECTED_LOSS_GAP_NEGATIVE, -d * std**2 / 2),
+        (mistakes.paper.EXPECTED_LOSS_STD, std * math.sqrt(d) / 2),
+        (mistakes.paper.EXPECTED_LOSS_STD, std * d / 2),
     )
-    fitting = [name for name, gap in gaps if abs(value - math.log(V) - gap) <= EXACT * abs(value)]
-    return [mistakes.named(name) for name in fitting[:1]]
+    fitting = [row for row, gap in gaps if abs(value - math.log(V) - gap) <= EXACT * abs(value)]
+    return fitting[:1]

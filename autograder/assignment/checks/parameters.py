@@ -10,9 +10,8 @@ import pytest
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import student_formula
-from autograder.assignment.measure.effects import LEAVES_PARAMETERS_UNUSED, already_deducted
 from autograder.assignment.measure.parameter_usage import Claims, require_used_parameters, shapes, unused_parameters
-from autograder.assignment.mistakes import Mistake
+from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.oracle import parameter_count
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes, Partial
@@ -36,12 +35,12 @@ def require_counted_parameters_used(
     sizes: Sizes,
     module_rng: np.random.Generator,
     claims: Claims,
-    deducted: set[str],
+    deducted: set[Mistake],
 ) -> None:
     """Raise Failed if a correct count includes parameters that the model does not use."""
     # Submodules that are never called are deducted in the class's own check.
     if message := claims.about_parameters or (
-        "" if already_deducted(deducted, LEAVES_PARAMETERS_UNUSED) else claims.unused
+        "" if mistakes.having(Effect.LEAVES_PARAMETERS_UNUSED, deducted) else claims.unused
     ):
         raise Failed(message, "" if claims.causes else claims.hint, claims.causes)
     require_used_parameters(student, model, sizes.course, module_rng)
@@ -53,7 +52,7 @@ def test_total(
     model: ModuleProxy,
     sizes: Sizes,
     request: pytest.FixtureRequest,
-    deducted: set[str],
+    deducted: set[Mistake],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
@@ -76,7 +75,7 @@ def test_total(
             measured = f"{measured.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
         hint, causes, either = find_causes(student, dims_used, deducted)
         if not causes and are_extra_unused(student, replace(sizes.small, L=1), rng):
-            hint, causes = "", [mistakes.named("parameters_unused")]
+            hint, causes = "", [mistakes.parameters.PARAMETERS_UNUSED]
         raise Failed(measured, hint, causes, either)
     rule, blocks, rest = parameter_count.rule_of_thumb(course)
     notes.remark(
@@ -106,7 +105,7 @@ def test_other_sizes(
                 f"At {dims}, GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} "
                 f"{expected:,}.",
                 "The cause is the same as at the course configuration." if at_course else "",
-                [] if at_course else [mistakes.named("sizes_hard_coded")],
+                [] if at_course else [mistakes.parameters.SIZES_HARD_CODED],
             )
         require_used_parameters(student, model, dims, rng)
     request.getfixturevalue("require_counted_parameters_used")
@@ -226,24 +225,24 @@ def subtract_tensors(whole: parameter_count.Shapes, part: parameter_count.Shapes
     return whole
 
 
-def find_causes(student: StudentCode, sizes: Sequence[Dims], deducted: set[str]) -> tuple[str, list[Mistake], bool]:
+def find_causes(student: StudentCode, sizes: Sequence[Dims], deducted: set[Mistake]) -> tuple[str, list[Mistake], bool]:
     """Return a hint, the mistakes that fit the counts of each class and its tensors, and whether any one is enough.
 
     If two fit, mistakes that are already deducted take precedence.
     """
     try:
-        found = parameter_count.find_causes([count_parameters(student, n) for n in sizes])
+        found = mistakes.explain_counts([count_parameters(student, n) for n in sizes])
     except (Failed, StudentError):
         return "Which of your classes has extra or missing parameters?", [], False
     common = set.intersection(*map(set, found.values()))
     remaining = {
-        part: [n for n in names if n in deducted] or [n for n in names if n in common] or names
-        for part, names in found.items()
+        part: [row for row in rows if row in deducted] or [row for row in rows if row in common] or rows
+        for part, rows in found.items()
     }
     if not all(remaining.values()):
-        unknown = " and ".join(part.replace("_", " ") for part, names in remaining.items() if not names)
+        unknown = " and ".join(part.replace("_", " ") for part, rows in remaining.items() if not rows)
         return f"The difference is in: {unknown}. Which tensor is extra or missing?", [], False
-    causes = [mistakes.named(name) for name in dict.fromkeys(name for names in remaining.values() for name in names)]
+    causes = list(dict.fromkeys(row for rows in remaining.values() for row in rows))
     return "", causes, len(remaining) == 1 and len(causes) > 1
 
 

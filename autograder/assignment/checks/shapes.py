@@ -76,13 +76,13 @@ def _explain_shapes(found: list[Shape], stages: list[set[Shape]]) -> list[Mistak
     fits = [shape in shapes for shape, shapes in zip(found, stages, strict=False)]
     if len(found) == len(stages):
         if all(shape in shapes for shape, shapes in zip(found[::-1], stages, strict=True)):
-            return [mistakes.named("shapes_reversed")]
+            return [mistakes.shapes.SHAPES_REVERSED]
         if all(any(shape == right[1:] for right in shapes) for shape, shapes in zip(found, stages, strict=True)):
-            return [mistakes.named("shapes_without_batch")]
+            return [mistakes.shapes.SHAPES_WITHOUT_BATCH]
         if all(len(shape) == 3 and shape[:2] == max(shapes)[:2] for shape, shapes in zip(found, stages, strict=True)):
-            return [mistakes.named("shapes_hard_coded")]
+            return [mistakes.shapes.SHAPES_HARD_CODED]
     if len(found) == len(stages) - 1 and all(fits[: fits.index(False) if False in fits else len(fits)]):
-        return [mistakes.named("shapes_row_missing")]
+        return [mistakes.shapes.SHAPES_ROW_MISSING]
     return []
 
 
@@ -92,7 +92,7 @@ def parse_rows(table: Any) -> list[tuple[str, Shape]]:
         table = list(table.items())
     if not isinstance(table, (list, tuple)):
         if table is None:
-            raise Failed("shape_table returned None instead of L + 3 rows.", causes=[mistakes.named("shapes_printed")])
+            raise Failed("shape_table returned None instead of L + 3 rows.", causes=[mistakes.shapes.SHAPES_PRINTED])
         raise Failed(f"shape_table returned a {type(table).__name__}; it should return a list of (stage, shape).")
     found = []
     for number, row in enumerate(table, 1):
@@ -102,7 +102,7 @@ def parse_rows(table: Any) -> list[tuple[str, Shape]]:
         if isinstance(shape, np.ndarray) and shape.ndim != 1:
             raise Failed(
                 f"Row {number} of the shape table has a tensor of shape {shape.shape} instead of its shape.",
-                causes=[mistakes.named("shapes_tensors")],
+                causes=[mistakes.shapes.SHAPES_TENSORS],
             )
         sizes = list(shape) if isinstance(shape, (list, tuple, np.ndarray)) else []
         if not isinstance(shape, (list, tuple, np.ndarray)) or not all(_is_size(size) for size in sizes):

@@ -12,6 +12,7 @@ import numpy as np
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs
+from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.client import Findings, Match, Oracle
 from autograder.grading.verdict import Failed, Notes, Partial
 from autograder.sandbox.remote.errors import Raised, StudentError
@@ -50,7 +51,7 @@ class Comparison:
         return {p.name for p in self.module.parameters if not p.owner} - self.weights.keys()
 
     @property
-    def names(self) -> set[str]:
+    def mistakes(self) -> set[Mistake]:
         """The mistakes of that explanation."""
         return set(self.match.mistakes) if self.match else set()
 
@@ -64,7 +65,7 @@ def compare_with_oracle(
     sizes: Mapping[str, int],
     rng: np.random.Generator,
     stubs: Mapping[str, np.ndarray] | None = None,
-    expected: Collection[str] | None = None,
+    expected: Collection[Mistake] | None = None,
     scalars: bool = True,
 ) -> Comparison:
     """Compare the outputs for ``inputs`` with the oracle's ``component``.
@@ -102,7 +103,7 @@ def _compare(
     sizes: Mapping[str, int],
     rng: np.random.Generator,
     stubs: Mapping[str, np.ndarray] | None,
-    expected: Collection[str] | None,
+    expected: Collection[Mistake] | None,
     scalars: bool,
     unused: Collection[str] = (),
 ) -> Comparison:
@@ -120,11 +121,11 @@ def _compare(
             continue  # honest code may create a float32 constant, incompatible with float64
         tensors = {p.name: weights[p.name].astype(dtype) for p in module.parameters if p.name in weights}
         maps = {name: matrix.astype(dtype) for name, matrix in (stubs or {}).items()}
-        mistakes_first = double.names if double else expected or ()
+        mistakes_first = double.mistakes if double else expected or ()
         if double:  # what float64 explains need only roughly hold: code may cast to a lower precision
             rough_findings = oracle.identify(component, tensors, cases, sizes, maps, ROUGH, mistakes_first)
             if any(
-                {*penalised_mistakes(match.mistakes)} <= {*penalised_mistakes(double.names)}
+                {*penalised_mistakes(match.mistakes)} <= {*penalised_mistakes(double.mistakes)}
                 for match in rough_findings.matches
             ):
                 return double
@@ -293,20 +294,20 @@ def random_weights_for(module: ModuleProxy, rng: np.random.Generator) -> dict[st
     return weights
 
 
-def penalised_mistakes(names: Collection[str]) -> list[mistakes.Mistake]:
-    """Return the mistakes among ``names`` that are not accepted."""
-    return [row for row in map(mistakes.named, names) if not row.accepted]
+def penalised_mistakes(rows: Collection[Mistake]) -> list[Mistake]:
+    """Return the mistakes among ``rows`` that are not accepted."""
+    return [row for row in rows if not row.accepted]
 
 
-def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Sequence[str] = ()) -> None:
+def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Sequence[Mistake] = ()) -> None:
     """Pass, or raise Partial for one known mistake, or Failed; the mistakes ``elsewhere`` are for another check."""
     if comparison.noise:
         measured = f"Two passes of {what} on the same input in eval mode differ by up to {comparison.noise:.2g}."
-        raise Failed(measured, causes=[mistakes.named("dropout_in_eval")])
+        raise Failed(measured, causes=[mistakes.attention.DROPOUT_IN_EVAL])
     if comparison.match is None:
         raise Failed(*_describe_unknown(comparison, what))
     explanations = [
-        [row for row in penalised_mistakes(match.mistakes) if row.name not in elsewhere]
+        [row for row in penalised_mistakes(match.mistakes) if row not in elsewhere]
         for match in comparison.findings.matches
     ]
     wrong = explanations[0]
@@ -319,7 +320,7 @@ def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Se
         )
     if not wrong:
         other = [row.sentence for row in penalised_mistakes(comparison.match.mistakes)]
-        remarks = [row.sentence for row in map(mistakes.named, comparison.match.mistakes) if row.accepted]
+        remarks = [row.sentence for row in comparison.match.mistakes if row.accepted]
         equal = "Matches the formula with the same weights"
         notes.remark(" ".join([f"{equal}, with one exception:", *other] if other else remarks) or f"{equal}.")
         return
@@ -343,8 +344,11 @@ PARAMETER_FORMULAS = {  # number of parameters of each class, without its submod
 def describe_difference(comparison: Comparison, what: str) -> str:
     """Describe the difference: in the values, or else in the number of parameters."""
     gap, position = comparison.findings.gap, comparison.findings.position
-    for name, letter, parts in (("heads_wrong_number", "H", "heads"), ("blocks_wrong_number", "L", "blocks")):
-        if comparison.match and name in comparison.names:
+    for row, letter, parts in (
+        (mistakes.attention.HEADS_WRONG_NUMBER, "H", "heads"),
+        (mistakes.model.BLOCKS_WRONG_NUMBER, "L", "blocks"),
+    ):
+        if comparison.match and row in comparison.mistakes:
             return f"For {letter}={comparison.sizes[letter]}, {what} uses {comparison.match.count} {parts}."
     if gap is not None and gap > ROUNDED:
         return (

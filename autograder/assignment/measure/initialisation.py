@@ -10,9 +10,8 @@ import numpy as np
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs, parameter_usage, whole_model
 from autograder.assignment.measure.comparison import format_percent
-from autograder.assignment.measure.effects import CHANGES_INITIAL_LOSS, already_deducted
 from autograder.assignment.measure.whole_model import WholeModel
-from autograder.assignment.mistakes import Mistake
+from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.proxy import ModuleProxy
@@ -82,9 +81,9 @@ def load_sample_text(sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
     return tokens[:-1].reshape(-1, n.T_max), tokens[1:].reshape(-1, n.T_max)
 
 
-def explain_loss(initial: ModuleProxy, n: Dims, loss: float, deducted: set[str]) -> tuple[str, list[Mistake]]:
+def explain_loss(initial: ModuleProxy, n: Dims, loss: float, deducted: set[Mistake]) -> tuple[str, list[Mistake]]:
     """Explain a wrong initial loss by a mistake named in GPT's own check, or by the unembedding's initialisation."""
-    if known := already_deducted(deducted, CHANGES_INITIAL_LOSS):
+    if known := mistakes.having(Effect.CHANGES_INITIAL_LOSS, deducted):
         return "", known
     # After a LayerNorm a logit has variance d std^2, which adds d std^2 / 2 to the loss.
     tables = [w for w in initial.pull().values() if w.shape in ((n.V, n.d), (n.d, n.V))]
@@ -92,6 +91,6 @@ def explain_loss(initial: ModuleProxy, n: Dims, loss: float, deducted: set[str])
     for w in tables:
         if math.isclose(loss - math.log(n.V), n.d * float(w.std()) ** 2 / 2, rel_tol=LOSS_TOLERANCE):
             return f"The standard deviation of the unembedding's entries is {w.std():.2f}.", [
-                mistakes.named("unembedding_init_std")
+                mistakes.initial_loss.UNEMBEDDING_INIT_STD
             ]
     return f"Is the standard deviation of the V x d matrices {spread} too large, or the final LayerNorm missing?", []

@@ -38,7 +38,7 @@ def require_tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
         raise Failed(
             f"forward returned {found}; it should return a tensor of shape {shape}.",
             "" if output is None else "Check the return statement of forward.",
-            [mistakes.named("result_is_none")] if output is None else [],
+            [mistakes.exceptions.RESULT_IS_NONE] if output is None else [],
         )
     if output.shape != shape:
         raise Failed(f"The output has shape {output.shape}; it should be {shape}.")
@@ -64,7 +64,7 @@ def require_logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     if isinstance(found, np.ndarray) and T > 1 and found.shape == (B, 1, V):
         raise Failed(
             f"For {T} tokens, the logits have shape {found.shape}; it should be {shape}.",
-            causes=[mistakes.named("logits_of_last_position")],
+            causes=[mistakes.loss.LOGITS_OF_LAST_POSITION],
         )
     return require_tensor(found, shape)
 
@@ -163,7 +163,7 @@ def blaming_initial_weights(module: ModuleProxy, weights: Mapping[str, np.ndarra
             raise
         raise Failed(
             f"Before training, {name} has entries that are not finite or larger than {LARGEST_WEIGHT:g}.",
-            causes=[mistakes.named("weights_uninitialised")],
+            causes=[mistakes.initial_loss.WEIGHTS_UNINITIALISED],
         ) from None
 
 

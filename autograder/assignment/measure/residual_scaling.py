@@ -50,10 +50,10 @@ USUAL_DEVIATIONS: tuple[Callable[[int, int], float], ...] = (
     lambda fan_in, fan_out: 0.02,
 )
 # Wrong factors, with the mistake behind each.
-WRONG_FACTORS: tuple[tuple[str, Callable[[int], float]], ...] = (
-    ("scaling_without_sqrt", lambda L: 1 / (2 * L)),
-    ("scaling_of_shared_block", lambda L: (2 * L) ** (-L / 2)),
-    ("scaling_inverted", lambda L: math.sqrt(2 * L)),
+WRONG_FACTORS: tuple[tuple[Mistake, Callable[[int], float]], ...] = (
+    (mistakes.initial_loss.SCALING_WITHOUT_SQRT, lambda L: 1 / (2 * L)),
+    (mistakes.initial_loss.SCALING_OF_SHARED_BLOCK, lambda L: (2 * L) ** (-L / 2)),
+    (mistakes.initial_loss.SCALING_INVERTED, lambda L: math.sqrt(2 * L)),
 )
 
 
@@ -229,7 +229,7 @@ def check_scaling_by_role(scaling: Scaling) -> None:
         raise Failed(
             f"From L={few} to L={many}, the standard deviation changes by a factor of {ratio:.2g} for "
             f"{', '.join(ROLES[role] for role in scaled_neighbours)}.",
-            causes=[mistakes.named("scaling_of_other_matrices")],
+            causes=[mistakes.initial_loss.SCALING_OF_OTHER_MATRICES],
         )
     unscaled = [role for role in residual if not are_equal(scaling.all_deviations(role, math.sqrt))]
     if unscaled:
@@ -250,28 +250,36 @@ def check_scaling_by_role(scaling: Scaling) -> None:
         by_l = len(wrong) == len(residual) and all(_is_close(factor, math.sqrt(2)) for factor in wrong.values())
         raise (Partial if len(wrong) < len(residual) else Failed)(
             f"At L={many}, GPT scales {measured}; the factor should be 1/sqrt(2L) = {right:.3f}.",
-            causes=[mistakes.named("scaling_sqrt_L" if by_l else "scaling_wrong_constant")],
+            causes=[mistakes.initial_loss.SCALING_SQRT_L if by_l else mistakes.initial_loss.SCALING_WRONG_CONSTANT],
         )
 
 
 def _explain_unscaled(scaling: Scaling, unscaled: list[str]) -> list[Mistake]:
     """Return the mistake that explains why the roles ``unscaled`` do not have their factor, if it is known."""
     all_roles = len(unscaled) == len(scaling.residual)
-    for name, factor in WRONG_FACTORS if all_roles else ():
+    for mistake, factor in WRONG_FACTORS if all_roles else ():
         if all(_is_scaled_by(scaling, role, factor) for role in unscaled):
-            return [mistakes.named(name)]
+            return [mistake]
     if not all(are_equal(scaling.all_deviations(role)) for role in unscaled):
         return []
     if not all_roles:
-        missing = "scaling_attention_missing" if unscaled == ["o"] else "scaling_mlp_missing"
-        return [mistakes.named(missing)] if all(_is_untouched(scaling, role) for role in unscaled) else []
+        missing = (
+            mistakes.initial_loss.SCALING_ATTENTION_MISSING
+            if unscaled == ["o"]
+            else mistakes.initial_loss.SCALING_MLP_MISSING
+        )
+        return [missing] if all(_is_untouched(scaling, role) for role in unscaled) else []
     biases = [f"{role}.bias" for role in unscaled]
     if all(bias in matrices for bias in biases for matrices in (scaling.block, *scaling.models.values())):
         unscaled_sum = sum(_mean_deviation(scaling.block[bias]) for bias in biases)
         ratios = {L: sum(scaling.deviation(bias, L) for bias in biases) / unscaled_sum for L in scaling.models if L > 1}
         if all(is_roughly(ratio, 1 / math.sqrt(2 * L)) for L, ratio in ratios.items()):
-            return [mistakes.named("scaling_biases_only")]
-    return [mistakes.named("scaling_missing" if _is_untouched(scaling, unscaled[0]) else "scaling_constant")]
+            return [mistakes.initial_loss.SCALING_BIASES_ONLY]
+    return [
+        mistakes.initial_loss.SCALING_MISSING
+        if _is_untouched(scaling, unscaled[0])
+        else mistakes.initial_loss.SCALING_CONSTANT
+    ]
 
 
 def _is_scaled_by(scaling: Scaling, role: str, factor: Callable[[int], float]) -> bool:

@@ -51,7 +51,7 @@ class ScalingFactor:
 
 
 def check_scaling_by_size(
-    student: StudentCode, few: Dims, many: Dims, deducted: set[str], seed: int, notes: Notes
+    student: StudentCode, few: Dims, many: Dims, deducted: set[Mistake], seed: int, notes: Notes
 ) -> None:
     """Raise Partial or Failed unless two matrices of each block halve their standard deviation from few to many blocks.
 
@@ -78,7 +78,7 @@ def check_scaling_by_size(
     if scaled_entries > MOST_SCALED * sum(value.size for values in before.values() for value in values):
         raise Failed(
             f"From L={few.L} to L={many.L}, the standard deviation of {len(halved)} matrices in each block halves.",
-            causes=[mistakes.named("scaling_of_other_matrices")],
+            causes=[mistakes.initial_loss.SCALING_OF_OTHER_MATRICES],
         )
     by_projection = {ROLES["o"]: in_attention, ROLES["down"]: in_mlp}
     notes.record(
@@ -88,7 +88,7 @@ def check_scaling_by_size(
         }
     )
     unscaled = [name for name, kinds in by_projection.items() if not kinds]
-    if unscaled == [ROLES["o"]] and "projection_missing" in deducted:
+    if unscaled == [ROLES["o"]] and mistakes.attention.PROJECTION_MISSING in deducted:
         notes.remark(SCALED_DOWN)
         return
     if unscaled:
@@ -104,7 +104,7 @@ def check_scaling_by_size(
         raise Failed(
             f"At L={few.L}, both projections are scaled by {1 / math.sqrt(few.L):.2f}; the factor should be "
             f"{1 / math.sqrt(2 * few.L):.2f}.",
-            causes=[mistakes.named("scaling_sqrt_L")],
+            causes=[mistakes.initial_loss.SCALING_SQRT_L],
         )
     notes.remark(SCALED_BOTH)
 
@@ -125,7 +125,11 @@ def _explain_unscaled(
         of_attention = "attention" in unscaled[0]
         rescaled = {name for name in rescaled if (before[name].entries in attention_sizes) == of_attention}
         if not rescaled:
-            return [mistakes.named("scaling_attention_missing" if of_attention else "scaling_mlp_missing")]
+            return [
+                mistakes.initial_loss.SCALING_ATTENTION_MISSING
+                if of_attention
+                else mistakes.initial_loss.SCALING_MLP_MISSING
+            ]
 
     def is_any_scaled(names: Collection[str], factor: Callable[[int], float]) -> bool:
         return any(
@@ -133,15 +137,15 @@ def _explain_unscaled(
             for name in names
         )
 
-    for name, factor in WRONG_FACTORS:
+    for mistake, factor in WRONG_FACTORS:
         if is_any_scaled(rescaled, factor):
-            return [mistakes.named(name)]
+            return [mistake]
     if is_any_scaled(set(before) - weights, lambda L: 1 / math.sqrt(2 * L)):
-        return [mistakes.named("scaling_biases_only")]
+        return [mistakes.initial_loss.SCALING_BIASES_ONLY]
     if rescaled and len(rescaled) < len(weights):
         is_constant = all(is_roughly(before[name].factor, after[name].factor) for name in rescaled)
-        return [mistakes.named("scaling_constant")] if is_constant else []
-    return [mistakes.named("scaling_missing")]
+        return [mistakes.initial_loss.SCALING_CONSTANT] if is_constant else []
+    return [mistakes.initial_loss.SCALING_MISSING]
 
 
 def _scaling_factors(student: StudentCode, n: Dims, seed: int) -> dict[str, ScalingFactor]:

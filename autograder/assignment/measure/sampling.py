@@ -29,13 +29,13 @@ UNLIKELY = math.log(1e9)
 PROMPTS = 64  # different prompts: enough that not all get their likeliest token by chance
 DRAWS = 4096  # for each of two seeds: enough to detect a temperature of 0.9
 NOISY = 32  # passes averaged if forward is random
-ALTERNATIVES = {  # another way to sample tokens: mistake; uniform may fit a few samples of any code
-    "uniform sampling": "",
-    "the logits at the first position": "generate_first_position",
-    "the logits at the second position": "generate_other_position",
-    "the logits at the second-to-last position": "generate_other_position",
-    "the logits of another row": "generate_rows_mixed",
-    "a context of the first T_max tokens": "generate_crops_wrong_end",
+ALTERNATIVES: dict[str, list[Mistake]] = {  # ways to sample tokens, with the mistake
+    "uniform sampling": [],  # may fit a few samples of any code
+    "the logits at the first position": [mistakes.generation.GENERATE_FIRST_POSITION],
+    "the logits at the second position": [mistakes.generation.GENERATE_OTHER_POSITION],
+    "the logits at the second-to-last position": [mistakes.generation.GENERATE_OTHER_POSITION],
+    "the logits of another row": [mistakes.generation.GENERATE_ROWS_MIXED],
+    "a context of the first T_max tokens": [mistakes.generation.GENERATE_CROPS_WRONG_END],
 }
 SAMPLE = (40, 2)  # rows, and characters per row, of the sample that is shown
 
@@ -87,10 +87,14 @@ def call_generate(
 def _explain_width(width: int, T: int, new: int, T_max: int) -> list[Mistake]:
     """Return the mistake that gives ``width`` tokens for a prompt of ``T`` and ``new`` new tokens."""
     if width == new:
-        return [mistakes.named("generate_without_prompt")]
+        return [mistakes.generation.GENERATE_WITHOUT_PROMPT]
     if T + new > T_max and width in (T_max, T_max + 1):
-        return [mistakes.named("generate_stops_at_T_max" if width == T_max else "generate_overwrites_idx")]
-    return [mistakes.named("generate_wrong_number")] if abs(width - T - new) == 1 else []
+        return [
+            mistakes.generation.GENERATE_STOPS_AT_T_MAX
+            if width == T_max
+            else mistakes.generation.GENERATE_OVERWRITES_IDX
+        ]
+    return [mistakes.generation.GENERATE_WRONG_NUMBER] if abs(width - T - new) == 1 else []
 
 
 def raise_explained(model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, error: Raised) -> NoReturn:
@@ -104,7 +108,7 @@ def raise_explained(model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, e
     if longest > T_max:
         raise Failed(
             f"generate called the model on {longest} tokens; at most T_max={T_max} are allowed.",
-            causes=[mistakes.named("generate_without_crop")],
+            causes=[mistakes.generation.GENERATE_WITHOUT_CROP],
         ) from None
     if "probability tensor" in error.remote.text:
         try:
@@ -112,7 +116,9 @@ def raise_explained(model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, e
         except (Failed, StudentError):
             finite = False
         if finite:
-            raise Failed(exceptions.describe_location(error), causes=[mistakes.named("generate_from_logits")]) from None
+            raise Failed(
+                exceptions.describe_location(error), causes=[mistakes.generation.GENERATE_FROM_LOGITS]
+            ) from None
     raise error
 
 
@@ -192,13 +198,13 @@ def compare_samples(
     if len(set(sampled)) == 1:
         # A single sample for all rows may hit the likeliest token too; other prompts tell the two apart.
         tokens = call(prompts, 1, 0)[:, -1]
-        name = "generate_one_sample_per_batch" if len(set(tokens)) == 1 else ""
+        causes = [mistakes.generation.GENERATE_ONE_SAMPLE_PER_BATCH] if len(set(tokens)) == 1 else []
         if np.array_equal(tokens, predictions[:, -1].argmax(-1)):
-            name = "generate_argmax"
+            causes = [mistakes.generation.GENERATE_ARGMAX]
         raise Failed(
             f"All {subject} got the same token, whose probability is {p[sampled[0]]:.2f}.",
-            "" if name else "Is each row's token sampled separately, from the softmax of its last position's logits?",
-            [mistakes.named(name)] if name else [],
+            "" if causes else "Is each row's token sampled separately, from the softmax of its last position's logits?",
+            causes,
         )
     observed = counts / counts.sum()
     if _is_improbable(counts, p):
@@ -215,12 +221,12 @@ def compare_samples(
     if is_likeliest.all() and float(np.log(predictions.max(-1)).sum()) < -UNLIKELY:
         raise Failed(
             f"After {PROMPTS} different prompts, the new token is the likeliest one every time.",
-            causes=[mistakes.named("generate_argmax")],
+            causes=[mistakes.generation.GENERATE_ARGMAX],
         )
     if is_seed_fixed:
         raise Failed(
             f"{rows} samples are identical for 2 seeds of torch's generator; they should differ.",
-            causes=[mistakes.named("generate_fixed_seed")],
+            causes=[mistakes.generation.GENERATE_FIXED_SEED],
         )
     notes.remark(f"{counts.sum()} samples follow the softmax of the last position's logits.")
 
@@ -248,7 +254,7 @@ def _explain_temperature(counts: np.ndarray, p: np.ndarray) -> list[Mistake]:
     power = min(tempered, key=lambda power: _divergence(counts, tempered[power]))
     if not _divergence(counts, tempered[power]) < len(p) * 2:
         return []
-    return [mistakes.named("generate_temperature" if power else "generate_uniform")]
+    return [mistakes.generation.GENERATE_TEMPERATURE if power else mistakes.generation.GENERATE_UNIFORM]
 
 
 def check_with_any(predictors: Predictors, check: Callable[[Predictor], None]) -> None:
@@ -300,17 +306,17 @@ def compare_likelihoods(predict_next: Predictor, n: Dims, tokens: np.ndarray, st
     if len(tokens) > 1 and coincidence < -UNLIKELY and (tokens[1:, start:] == tokens[:1, start:]).all():
         raise Failed(
             f"{when} all {len(tokens)} rows got the same new tokens, although their prompts differ.",
-            causes=[mistakes.named("generate_one_sample_per_batch")],
+            causes=[mistakes.generation.GENERATE_ONE_SAMPLE_PER_BATCH],
         )
     name = max(ratios, key=lambda name: ratios[name])
     if ratios[name] > UNLIKELY + math.log(len(ratios)):
         # A better fit is not yet a good fit: the samples must be typical of the alternative.
-        explained = ALTERNATIVES[name] and surprise[name] < 2 * UNLIKELY
+        causes = ALTERNATIVES[name] if surprise[name] < 2 * UNLIKELY else []
         raise Failed(
             f"{when} the samples fit {name} 1e{int(ratios[name] / math.log(10))} times better than your model's own "
             f"distribution.",
-            "" if explained else "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
-            [mistakes.named(ALTERNATIVES[name])] if explained else [],
+            "" if causes else "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
+            causes,
         )
 
 

@@ -52,7 +52,7 @@ def compare_entries(
     """
     call = f"{name}({', '.join(f'{key}={value}' for key, value in sizes.items())})"
     if got is None:
-        raise Failed(f"{call} returned None.", causes=[mistakes.named("formula_printed")])
+        raise Failed(f"{call} returned None.", causes=[mistakes.paper.FORMULA_PRINTED])
     if not isinstance(got, dict):
         raise Failed(f"{call} returned {_describe_value(got)}, not a dict.")
     missing = [key for key in expected if key not in got]
@@ -69,13 +69,13 @@ def compare_entries(
 
 
 KNOWN = {  # (part of the student's formula, difference): mistake
-    ("attention", "+3dL"): "formula_biases_added",
-    ("attention", "-dL"): "formula_biases_missing",
-    ("mlp", "-5dL"): "formula_biases_missing",
-    ("mlp", "-4dL"): "formula_biases_missing",
-    ("mlp", "-dL"): "formula_biases_missing",
-    ("embeddings", "-Vd"): "formula_tied",
-    ("final", "-Vd"): "formula_tied",
+    ("attention", "+3dL"): mistakes.paper.FORMULA_BIASES_ADDED,
+    ("attention", "-dL"): mistakes.paper.FORMULA_BIASES_MISSING,
+    ("mlp", "-5dL"): mistakes.paper.FORMULA_BIASES_MISSING,
+    ("mlp", "-4dL"): mistakes.paper.FORMULA_BIASES_MISSING,
+    ("mlp", "-dL"): mistakes.paper.FORMULA_BIASES_MISSING,
+    ("embeddings", "-Vd"): mistakes.paper.FORMULA_TIED,
+    ("final", "-Vd"): mistakes.paper.FORMULA_TIED,
 }
 
 
@@ -87,13 +87,13 @@ def explain_in_letters(
     if len(values) < len(dims_used) or not all(value == round(value) for value in values):
         return measured, "", []
     if len(set(values)) == 1:
-        return measured, "", [mistakes.named("formula_constant")]
+        return measured, "", [mistakes.paper.FORMULA_CONSTANT]
     term = parameter_count.as_formula(
         [(n, round(value) - round(expected_entries(n)[key])) for n, value in zip(dims_used, values, strict=True)]
     )
     if not term:
         return measured, "Which term of that part disagrees with your own class?", []
-    causes = [mistakes.named(KNOWN[key, term])] if (key, term) in KNOWN else []
+    causes = [KNOWN[key, term]] if (key, term) in KNOWN else []
     measured = f"{measured} At every size tried, the difference is {term}."
     return measured, "" if causes else "Is that term a bias, a LayerNorm or a matrix?", causes
 
@@ -101,10 +101,13 @@ def explain_in_letters(
 def explain_shares(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:
     """Return the mistake that gives exactly these percentages, if one does."""
     blocks = sum(parts[name] for name in ("attention", "mlp", "block_norms"))
-    slips = {"shares_as_fractions": (1 / sum(parts.values()), 0.00051), "shares_of_blocks": (100 / blocks, 0.051)}
+    slips = {
+        mistakes.paper.SHARES_AS_FRACTIONS: (1 / sum(parts.values()), 0.00051),
+        mistakes.paper.SHARES_OF_BLOCKS: (100 / blocks, 0.051),
+    }
     inside = {name: as_number(shares[name]) or 0 for name in ("attention", "mlp", "block_norms")}
     return [
-        mistakes.named(slip)
+        slip
         for slip, (factor, near) in slips.items()
         if all(abs(value - parts[name] * factor) <= near for name, value in inside.items())
     ]

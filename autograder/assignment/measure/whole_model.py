@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs, parameter_usage
 from autograder.assignment.measure.comparison import ROUNDED, Comparison, format_percent
 from autograder.assignment.mistakes import Mistake
@@ -40,9 +39,9 @@ Forward = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> logits (B, T, V
 class WholeModel:
     """The result of comparing the full model.
 
-    ``layout`` is None if GPT is not known to be the composition of its classes. ``differs`` describes a known
-    difference from that, ``unused`` the parameters without effect at the course configuration only; ``names`` are the
-    mistakes that explain it.
+    ``layout`` is None if GPT is not known to be the composition of its classes. ``difference`` describes a known
+    difference from that, ``unused`` the parameters without effect at the course configuration only; ``causes`` are
+    the mistakes that explain it.
     """
 
     student: StudentCode
@@ -50,14 +49,9 @@ class WholeModel:
     layout: ModelLayout | None = None
     order: tuple[int, ...] = ()  # the blocks' numbers in the listing, in the order in which they are applied
     difference: str = ""
-    names: tuple[str, ...] = ()
+    causes: tuple[Mistake, ...] = ()
     unused: str = ""
     without_blocks: bool = False  # whether the parameters without effect are those of all blocks
-
-    @property
-    def causes(self) -> list[Mistake]:
-        """The mistakes that show only in the full model."""
-        return [mistakes.named(name) for name in self.names]
 
     @property
     def mistakes(self) -> bool:
@@ -146,7 +140,7 @@ def compare_at(
     ):
         return unknown
     parts = {component: _class_layout(comparisons[component]) for component in ("attention", "mlp", "block")}
-    expected = _deducted(comparisons["model"].names)
+    expected = _deducted(comparisons["model"].mistakes)
     # B and one T are drawn, so that a model cannot know the sizes of the comparison; one case is short, for a quick
     # search for mistakes, and one of full length.
     batches = int(rng.choice(BATCHES)), int(rng.integers(2, 5))
@@ -186,22 +180,22 @@ def compare_at(
         return unknown
     # Some mistakes of GPT show only around its real blocks.
     sizes = n.arguments() | {"blocks": n.L}
-    found = oracle.identify("model", own, cases[:1], sizes, {}, CLOSE, sorted(expected), blocks=blocks)
+    found = oracle.identify("model", own, cases[:1], sizes, {}, CLOSE, expected, blocks=blocks)
     same_mistakes = [match for match in found.matches if _deducted(match.mistakes) == expected]
     for match in same_mistakes[:1]:  # GPT's own tensors may be laid out differently than in GPT's own check
         tensors = tuple((name, value.shape) for name, value in own.items())
         again, order = compose_and_order(ClassLayout(tensors, n.arguments(), match.layout_index, match.steps))
         if again and order:
             return _known_model(student, oracle, again.layout, order)
-    names = {name for match in found.matches for name in _deducted(match.mistakes)} - expected
-    if not names and any(_deducted(part.names) for part in comparisons.values()):
+    others = {row for match in found.matches for row in _deducted(match.mistakes)} - expected
+    if not others and any(_deducted(part.mistakes) for part in comparisons.values()):
         return unknown  # some mistakes multiply rounding, so that nothing follows from a difference
     gap = f" by up to {format_percent(found.gap)} of the largest" if found.gap is not None else ""
     return WholeModel(
         student,
         oracle,
         difference=f"At {n}, the logits differ from what your own blocks compute one after another{gap}.",
-        names=tuple(sorted(names)) if len(found.matches) == 1 else (),
+        causes=tuple(sorted(others, key=lambda row: row.name)) if len(found.matches) == 1 else (),
     )
 
 
@@ -308,9 +302,9 @@ def _has_names(part: ClassLayout, names: Sequence[str]) -> bool:
     return [re.sub("[0-9]+", "*", name) for name, _ in part.shapes] == [re.sub("[0-9]+", "*", name) for name in names]
 
 
-def _deducted(names: Collection[str]) -> set[str]:
-    """Return the mistakes among ``names`` that cost points."""
-    return {name for name in names if not mistakes.named(name).accepted}
+def _deducted(rows: Collection[Mistake]) -> set[Mistake]:
+    """Return the mistakes among ``rows`` that cost points."""
+    return {row for row in rows if not row.accepted}
 
 
 def _is_known(comparison: Comparison) -> bool:

@@ -1,9 +1,13 @@
 """List the known mistakes, one row each, one file per component or criterion.
 
-A new one needs a row and a file in tests/bank/mistakes. Imports without torch.
+A row is a constant of its file: code that needs this mistake refers to the constant. A new one needs a row and a file
+in tests/bank/mistakes. Imports without torch.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from types import ModuleType
 
 from autograder.assignment.mistakes import (
     attention,
@@ -20,22 +24,55 @@ from autograder.assignment.mistakes import (
     parameters,
     shapes,
 )
-from autograder.assignment.mistakes.row import Mistake
+from autograder.assignment.mistakes.row import Effect, Mistake
+from autograder.assignment.oracle.model import Steps, combine
+from autograder.assignment.oracle.parameter_count import ParameterCounts
 
-__all__ = ["EXCEPTIONS", "MISTAKES", "Mistake", "named", "of"]
+__all__ = ["EXCEPTIONS", "MISTAKES", "Effect", "Mistake", "explain_counts", "having", "named", "of", "rebuild_steps"]
 
-_PARTS = (attention, mlp, block, norm, model, loss, initial_loss, parameters, generation, shapes, paper, bonus)
+
+def _rows(*parts: ModuleType) -> tuple[Mistake, ...]:
+    return tuple(row for part in parts for row in vars(part).values() if isinstance(row, Mistake))
+
+
+_OBSERVED = _rows(attention, mlp, norm, block, model, loss, initial_loss, parameters, generation, shapes, paper, bonus)
 # Explanations are tried in this order.
-MISTAKES: tuple[Mistake, ...] = tuple(row for part in (*_PARTS, exceptions) for row in part.ROWS)
-EXCEPTIONS = (*exceptions.ROWS, *(row for row in loss.ROWS if row.raises))
+MISTAKES = (*_OBSERVED, *_rows(exceptions))
+EXCEPTIONS = (*_rows(exceptions), *(row for row in _OBSERVED if row.raises))
 _BY_NAME = {mistake.name: mistake for mistake in MISTAKES}
 
 
 def of(*components: str) -> tuple[Mistake, ...]:
-    """Return the rows of these components."""
-    return tuple(mistake for mistake in MISTAKES if mistake.component in components)
+    """Return the rows of these components, in the order of the components."""
+    return tuple(row for component in components for row in MISTAKES if row.component == component)
 
 
 def named(name: str) -> Mistake:
-    """Return the row with this name."""
+    """Return the row with this name, as it comes from another process."""
     return _BY_NAME[name]
+
+
+def rebuild_steps(numbered: Iterable[tuple[str, int]]) -> Steps:
+    """Return the oracle's steps with these mistakes, each given as its name and the number of its ``steps``."""
+    return combine(named(name).steps[number] for name, number in numbered)
+
+
+def having(effect: Effect, rows: Collection[Mistake]) -> list[Mistake]:
+    """Return the mistakes among ``rows`` that have this effect, by name."""
+    return sorted((row for row in rows if effect in row.effects), key=lambda row: row.name)
+
+
+def explain_counts(counted: Sequence[ParameterCounts]) -> dict[str, list[Mistake]]:
+    """Return, for each part that is off, the mistakes that explain its counts and tensors at every size."""
+    wrong = [part for part in counted[0].parts if any(c.delta(part) for c in counted)]
+    return {
+        part: [
+            row
+            for row in MISTAKES
+            if any(
+                change.part == part and all(change.delta(c) == c.delta(part) and change.has_tensors(c) for c in counted)
+                for change in row.counts
+            )
+        ]
+        for part in wrong
+    }

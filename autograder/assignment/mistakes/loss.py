@@ -9,57 +9,70 @@ from autograder.assignment.mistakes.row import Mistake
 _loss = partial(Mistake, "loss", "task 5.3")
 
 WRONG_AXIS = r"Expected target size|Expected input batch_size"
-
-ROWS = (
-    _loss("loss_summed", "That is the sum over all positions; it should be the mean.", "the arguments of the loss"),
-    _loss("loss_of_inputs", "That is the loss against idx instead of the targets.", "the arguments of the loss"),
-    _loss("loss_negated", "That is the correct loss with the wrong sign.", "the sign of the loss"),
-    _loss("loss_of_last_position", "That is the loss at the last position only.", "the arguments of the loss"),
-    _loss(
-        "logits_reordered",
-        "You get that loss if the logits are reordered and no longer match the targets.",
-        "how the logits are flattened",
-    ),
-    _loss(
-        "targets_reordered",
-        "You get that loss if the targets are reordered and no longer match the logits.",
-        "how the targets are flattened",
-    ),
-    _loss(
-        "targets_shifted_twice",
-        "You get that loss if the targets are shifted by one; forward's targets already are.",
-        "any slice of the logits or the targets before the loss",
-    ),
-    _loss(
-        "loss_class_axis",
-        "F.cross_entropy treats positions as classes: it expects the classes on dim=1.",
-        "the shapes of F.cross_entropy's inputs",
-        raises=(("RuntimeError", WRONG_AXIS), ("ValueError", WRONG_AXIS)),
-    ),
-    _loss(
-        "loss_of_probabilities",
-        "You get that loss if F.cross_entropy is given probabilities; it applies the softmax itself.",
-        "any softmax before the loss",
-    ),
-    _loss(
-        "loss_detached",
-        "The loss does not depend on the parameters: it is detached from the graph.",
-        "any detach, item, no_grad or new tensor between the logits and the loss",
-        raises=(("RuntimeError", r"does not require grad"),),
-    ),
-    _loss(
-        "logits_flattened",
-        "With targets, the logits are returned flattened to (B*T, V).",
-        "the tensor flattened for the loss, and the one returned",
-    ),
-    _loss(
-        "logits_of_last_position",
-        "Only the last position's logits are returned; forward should return those of all positions.",
-        "any slice of x before the unembedding",
-    ),
-    _loss(
-        "logits_not_returned",
-        "With targets, only the loss is returned; return the logits, then the loss.",
-        "the last line of forward",
-    ),
+LOSS_SUMMED = _loss(
+    "loss_summed",
+    "That is the sum over all positions; it should be the mean.",
+    "the arguments of the loss",
+)
+LOSS_OF_INPUTS = _loss(
+    "loss_of_inputs",
+    "That is the loss against idx instead of the targets.",
+    "the arguments of the loss",
+)
+LOSS_NEGATED = _loss(
+    "loss_negated",
+    "That is the correct loss with the wrong sign.",
+    "the sign of the loss",
+)
+LOSS_OF_LAST_POSITION = _loss(
+    "loss_of_last_position",
+    "That is the loss at the last position only.",
+    "the arguments of the loss",
+)
+LOGITS_REORDERED = _loss(
+    "logits_reordered",
+    "You get that loss if the logits are reordered and no longer match the targets.",
+    "how the logits are flattened",
+)
+TARGETS_REORDERED = _loss(
+    "targets_reordered",
+    "You get that loss if the targets are reordered and no longer match the logits.",
+    "how the targets are flattened",
+)
+TARGETS_SHIFTED_TWICE = _loss(
+    "targets_shifted_twice",
+    "You get that loss if the targets are shifted by one; forward's targets already are.",
+    "any slice of the logits or the targets before the loss",
+)
+LOSS_CLASS_AXIS = _loss(
+    "loss_class_axis",
+    "F.cross_entropy treats positions as classes: it expects the classes on dim=1.",
+    "the shapes of F.cross_entropy's inputs",
+    raises=(("RuntimeError", WRONG_AXIS), ("ValueError", WRONG_AXIS)),
+)
+LOSS_OF_PROBABILITIES = _loss(
+    "loss_of_probabilities",
+    "You get that loss if F.cross_entropy is given probabilities; it applies the softmax itself.",
+    "any softmax before the loss",
+)
+LOSS_DETACHED = _loss(
+    "loss_detached",
+    "The loss does not depend on the parameters: it is detached from the graph.",
+    "any detach, item, no_grad or new tensor between the logits and the loss",
+    raises=(("RuntimeError", r"does not require grad"),),
+)
+LOGITS_FLATTENED = _loss(
+    "logits_flattened",
+    "With targets, the logits are returned flattened to (B*T, V).",
+    "the tensor flattened for the loss, and the one returned",
+)
+LOGITS_OF_LAST_POSITION = _loss(
+    "logits_of_last_position",
+    "Only the last position's logits are returned; forward should return those of all positions.",
+    "any slice of x before the unembedding",
+)
+LOGITS_NOT_RETURNED = _loss(
+    "logits_not_returned",
+    "With targets, only the loss is returned; return the logits, then the loss.",
+    "the last line of forward",
 )

@@ -4,48 +4,80 @@ from __future__ import annotations
 
 from functools import partial
 
-from autograder.assignment.mistakes.row import Mistake
+from autograder.assignment.mistakes.row import CountChange, Effect, Mistake
+from autograder.assignment.oracle.parameter_count import OUTSIDE
 
 _count = partial(Mistake, "parameters", "task 5.4 (1)")
-
-ROWS = (
-    _count("final_norm_missing", "There is no final LayerNorm.", "the layers that GPT creates after its blocks"),
-    _count("position_row_missing", "The position embedding has one row too few.", "the sizes of the embeddings"),
-    _count("position_row_extra", "The position embedding has one row too many.", "the sizes of the embeddings"),
-    _count(
-        "position_batch_axis",
-        "The position embedding has a batch axis: one table per batch row.",
-        "the shape of the position embedding",
+FINAL_NORM_MISSING = _count(
+    "final_norm_missing",
+    "There is no final LayerNorm.",
+    "the layers that GPT creates after its blocks",
+    effects=Effect.CHANGES_INITIAL_LOSS,
+    counts=(CountChange(OUTSIDE, lambda c: -2 * c.dims.d, lambda c: c.has_table(c.dims.V)),),
+)
+POSITION_ROW_MISSING = _count(
+    "position_row_missing",
+    "The position embedding has one row too few.",
+    "the sizes of the embeddings",
+    counts=(CountChange(OUTSIDE, lambda c: -c.dims.d, lambda c: c.has_table(c.dims.T_max - 1)),),
+)
+POSITION_ROW_EXTRA = _count(
+    "position_row_extra",
+    "The position embedding has one row too many.",
+    "the sizes of the embeddings",
+    counts=(CountChange(OUTSIDE, lambda c: c.dims.d, lambda c: c.has_table(c.dims.T_max + 1)),),
+)
+POSITION_BATCH_AXIS = _count(
+    "position_batch_axis",
+    "The position embedding has a batch axis: one table per batch row.",
+    "the shape of the position embedding",
+    counts=(
+        CountChange(
+            OUTSIDE,
+            lambda c: c.delta(OUTSIDE),
+            lambda c: any(
+                len(shape) > 2 and shape[-2:] == (c.dims.T_max, c.dims.d) for shape in c.matrix_shapes(OUTSIDE)
+            ),
+        ),
     ),
-    _count(
-        "vocabulary_row_missing",
-        "Both V x d matrices have one row too few.",
-        "the sizes of the embedding and of the unembedding",
-    ),
-    _count(
-        "embedding_missing",
-        "One of the two V x d matrices is missing.",
-        "the token embedding and the unembedding",
-    ),
-    _count("mlp_shared", "All L blocks share one MLP object; create a new one for each.", "where the MLPs are created"),
-    _count(
-        "blocks_shared",
-        "All L blocks are one and the same Block object; create a new one for each.",
-        "how the list of blocks is created",
-    ),
-    _count(
-        "blocks_not_registered",
-        "The blocks' parameters are not registered: nn.Module doesn't look into a Python list.",
-        "the container that holds the blocks",
-    ),
-    _count(
-        "parameters_unused",
-        "All parameters beyond the expected number are unused: __init__ creates them, but no logit depends on them.",
-        "the modules that forward never calls",
-    ),
-    _count(
-        "sizes_hard_coded",
-        "The count is right only at the course's sizes: a size is hard-coded or global.",
-        "the sizes: they should come from the constructor's arguments",
-    ),
+)
+VOCABULARY_ROW_MISSING = _count(
+    "vocabulary_row_missing",
+    "Both V x d matrices have one row too few.",
+    "the sizes of the embedding and of the unembedding",
+    counts=(CountChange(OUTSIDE, lambda c: -2 * c.dims.d, lambda c: c.has_table(c.dims.V - 1)),),
+)
+EMBEDDING_MISSING = _count(
+    "embedding_missing",
+    "One of the two V x d matrices is missing.",
+    "the token embedding and the unembedding",
+    counts=(CountChange(OUTSIDE, lambda c: -c.dims.V * c.dims.d),),
+)
+MLP_SHARED = _count(
+    "mlp_shared",
+    "All L blocks share one MLP object; create a new one for each.",
+    "where the MLPs are created",
+    counts=(CountChange(OUTSIDE, lambda c: -c.parts["mlp"] // c.dims.L * (c.dims.L - 1)),),
+)
+BLOCKS_SHARED = _count(
+    "blocks_shared",
+    "All L blocks are one and the same Block object; create a new one for each.",
+    "how the list of blocks is created",
+    counts=(CountChange(OUTSIDE, lambda c: -c.block * (c.dims.L - 1)),),
+)
+BLOCKS_NOT_REGISTERED = _count(
+    "blocks_not_registered",
+    "The blocks' parameters are not registered: nn.Module doesn't look into a Python list.",
+    "the container that holds the blocks",
+    counts=(CountChange(OUTSIDE, lambda c: -c.block * c.dims.L),),
+)
+PARAMETERS_UNUSED = _count(
+    "parameters_unused",
+    "All parameters beyond the expected number are unused: __init__ creates them, but no logit depends on them.",
+    "the modules that forward never calls",
+)
+SIZES_HARD_CODED = _count(
+    "sizes_hard_coded",
+    "The count is right only at the course's sizes: a size is hard-coded or global.",
+    "the sizes: they should come from the constructor's arguments",
 )

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from autograder.assignment.oracle.model import Steps
+from autograder.assignment.oracle.parameter_count import ParameterCounts
 from autograder.core.text import insert_before_end
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """Hold the message for a mistake, and the variants of a step with which the oracle reproduces it.
+class Effect(enum.Flag):
+    """The effects that a mistake of one class has on the full model: a check explains them, and deducts nothing."""
 
-    ``step`` and each of ``variants`` are an entry of the oracle's ``steps`` (``oracle/model.py``). A mistake that
-    depends on the student's choice, such as a fill value, has several variants; one that tensors, counts or another
-    observation identify has none. An ``accepted`` row deducts nothing, and its sentence is a remark.
+    NONE = 0
+    LEAKS_FUTURE = enum.auto()
+    LOSES_PAST = enum.auto()
+    MIXES_ROWS = enum.auto()
+    WEIGHTS_DO_NOT_SUM_TO_ONE = enum.auto()
+    LEAVES_PARAMETERS_UNUSED = enum.auto()
+    CHANGES_RESIDUAL_STREAM = enum.auto()
+    CHANGES_INITIAL_LOSS = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class CountChange:
+    """A change of the parameters counted in ``part``; ``has_tensors`` tells mistakes with equal changes apart."""
+
+    part: str
+    delta: Callable[[ParameterCounts], int]
+    has_tensors: Callable[[ParameterCounts], bool] = lambda counts: True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mistake:
+    """Hold everything about one mistake: its message, and how it shows.
+
+    ``steps`` are the wrong models with which the oracle reproduces it. A mistake that depends on the student's choice,
+    such as a fill value, has several; one that tensors, counts or another observation identify has none. An
+    ``accepted`` row deducts nothing, and its sentence is a remark.
     """
 
     component: str
@@ -21,10 +47,11 @@ class Mistake:
     name: str
     sentence: str  # the actual behaviour and the expected one
     look: str  # completes "Look at ..."
-    step: str = ""
-    variants: tuple[str, ...] = ()
-    accepted: bool = False
+    steps: tuple[Steps, ...] = ()
+    effects: Effect = Effect.NONE
+    counts: tuple[CountChange, ...] = ()
     raises: tuple[tuple[str, str], ...] = ()  # exceptions that identify it: type, pattern in the text
+    accepted: bool = False
 
     @property
     def full_text(self) -> str:

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from autograder.assignment import mistakes
+from autograder.assignment.mistakes import Mistake
 from autograder.sandbox.remote.client import Operation, Process
 from autograder.sandbox.remote.oracle_process import OracleProcess, TooLarge
+
+Steps = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """A match with the oracle: the mistakes, the number of the layout, and the number of heads or blocks.
 
-    ``steps`` holds the oracle's steps that these mistakes change.
+    ``steps`` names the mistakes that change the oracle's steps, each with the number of the row's ``steps``.
     """
 
-    mistakes: tuple[str, ...]
+    mistakes: tuple[Mistake, ...]
     layout_index: int
     count: int
-    steps: Mapping[str, str] = field(default_factory=dict)
+    steps: Steps = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class ClassLayout:
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     sizes: Mapping[str, int]
     layout_index: int
-    steps: Mapping[str, str]
+    steps: Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ class Oracle:
         sizes: Mapping[str, int],
         probes: Mapping[str, np.ndarray],
         tolerance: float,
-        expected: Collection[str] = (),
+        expected: Collection[Mistake] = (),
         max_layouts: int | None = None,
         blocks: ComposedModel | None = None,
     ) -> Findings:
@@ -126,7 +130,7 @@ class Oracle:
             "sizes": dict(sizes),
             "probes": dict(probes),
             "tolerance": tolerance,
-            "expected": list(expected),
+            "expected": [row.name for row in expected],
             "max_layouts": max_layouts,
         }
         try:
@@ -134,7 +138,10 @@ class Oracle:
         except TooLarge:
             return Findings(())
         matches = tuple(
-            Match(tuple(m["mistakes"]), m["layout_index"], m["count"], m["steps"]) for m in answer["matches"]
+            Match(
+                tuple(map(mistakes.named, m["mistakes"])), m["layout_index"], m["count"], tuple(map(tuple, m["steps"]))
+            )
+            for m in answer["matches"]
         )
         return Findings(matches, *(answer["nearest"] or ()))
 
@@ -157,7 +164,7 @@ class Oracle:
             "inputs": list(inputs),
             "sizes": dict(sizes),
             "probes": dict(probes),
-            "match": {"layout_index": match.layout_index, "count": match.count, "steps": dict(match.steps)},
+            "match": {"layout_index": match.layout_index, "count": match.count, "steps": match.steps},
         }
         try:
             answer: list[np.ndarray] | None = self.ask("outputs", arguments)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -17,17 +17,16 @@ import torch
 from torch import Tensor
 
 from autograder.assignment import mistakes
+from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle import layouts, model
-from autograder.assignment.oracle.variants import Function, Steps
+from autograder.assignment.oracle.model import RIGHT, Function, Steps
 
 MAX_COMPARISONS = 20_000  # comparisons for one query, about 0.1 ms each
 ROUNDING = 1e-4  # of the largest entry; closer to the correct model than this is different rounding, not two mistakes
 MAX_NEAREST = 48  # layouts tried to find the nearest
 Case = tuple[Tensor, Tensor]  # an input, and the output of the student's class
-Names = frozenset[str]
+Rows = frozenset[Mistake]
 Item = TypeVar("Item")
-# At T=1 every attention weight is 1, so only these steps matter.
-SINGLE_TOKEN_STEPS = ("value", "project", "merge", "split", "softmax", "add", "axis")
 
 
 class Exhausted(Exception):
@@ -44,7 +43,7 @@ class Query:
     sizes: dict[str, int]
     probes: dict[str, Tensor]
     tolerance: float
-    expected: Names = frozenset()  # mistakes found by other checks, tried on their own first
+    expected: Rows = frozenset()  # mistakes found by other checks, tried on their own first
     max_layouts: int | None = None  # tried; None means all
     blocks: Sequence[Function] = ()  # a whole model's blocks; if empty, a stub for each
     tried: list[int] = field(default_factory=lambda: [0])
@@ -70,7 +69,7 @@ class Query:
         x, y = case
         try:
             own = function(x)
-        except (RuntimeError, IndexError):
+        except (RuntimeError, IndexError, KeyError):  # KeyError: a step needs a role that the layout lacks
             return float("inf")
         if own.shape != y.shape:
             return float("inf")
@@ -82,14 +81,20 @@ class Query:
         return {f"{prefix}{name}": self.flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in layout.items()}
 
 
+Step = tuple[Mistake, int]
+
+
 @dataclass(frozen=True)
 class Explanation:
-    """A match: the mistakes, the number of the layout, the number of heads or blocks, and the oracle's steps."""
+    """A match: the mistakes, the number of the layout, the number of heads or blocks, and the oracle's steps.
 
-    mistakes: tuple[str, ...]
+    ``steps`` are rows with the number of one of their ``steps``.
+    """
+
+    mistakes: tuple[Mistake, ...]
     layout_index: int
     count: int = 0
-    steps: Steps = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,33 +123,33 @@ def explain(component: str, q: Query) -> tuple[list[Explanation], Residual | Non
     return found, _find_nearest(q, right(q))
 
 
-def build_function(component: str, q: Query, match: Explanation) -> Function | None:
-    """Return what the oracle computes with the tensors of an attention, MLP or block as in ``match``, if it exists."""
-    sizes = q.sizes | ({"H": match.count} if component == "attention" else {})
+def build_function(component: str, q: Query, layout_index: int, count: int, steps: Steps) -> Function | None:
+    """Return what the oracle computes with the tensors of an attention, MLP or block as in a match, if it exists."""
+    sizes = q.sizes | ({"H": count} if component == "attention" else {})
     known_layouts = layouts.candidate_layouts(component, q.shapes, sizes)
-    layout = next(itertools.islice(known_layouts, match.layout_index, None), None)
+    layout = next(itertools.islice(known_layouts, layout_index, None), None)
     if layout is None:
         return None
     w = q.assign(layout, "a.")
     if component == "block":
-        return _compose_block(q, w, match.steps, "a")
-    return partial({"attention": model.attention, "mlp": model.mlp}[component], w=w, at="a", steps=match.steps)
+        return _compose_block(q, w, steps, "a")
+    return partial({"attention": model.attention, "mlp": model.mlp}[component], w=w, at="a", steps=steps)
 
 
 def _find_cheapest(levels: Levels, q: Query) -> list[Explanation]:
     """Return the explanations of the first level that has any, one for each set of mistakes."""
-    found: dict[frozenset[str], Explanation] = {}
+    found: dict[Rows, Explanation] = {}
     close = False
     try:
         for number, level in enumerate(levels):
             for candidate, function in level:
-                names = frozenset(candidate.mistakes)
-                if names in found:
+                rows = frozenset(candidate.mistakes)
+                if rows in found:
                     continue
                 gap = q.measure_gap(function)
                 if gap <= q.tolerance:
-                    found[names] = candidate
-                    if not names:
+                    found[rows] = candidate
+                    if not rows:
                         return [candidate]
                 close = close or (number == 0 and gap <= ROUNDING)
             if found or (close and number == 1):
@@ -172,12 +177,12 @@ def _find_nearest(q: Query, functions: Iterable[Function]) -> Residual | None:
 # --- attention --------------------------------------------------------------------------------------------------------
 
 
-def _attention_levels(q: Query, only: Names) -> Levels:
+def _attention_levels(q: Query, only: Rows) -> Levels:
     """Yield candidates that fit at T=1, where queries and keys don't matter; a wrong number of heads is one mistake."""
     d, H = q.sizes["d"], q.sizes["H"]
     single = [case for case in q.cases if case[0].shape[1] == 1]
     known_layouts: dict[tuple[int, bool], _Cache[layouts.Layout]] = {}
-    fits_single: dict[tuple[int, bytes, tuple[tuple[str, str], ...]], bool] = {}
+    fits_single: dict[tuple[int, bytes, Steps], bool] = {}
     fitting: set[int] = set()  # layouts with H heads that fit at T=1
 
     def candidates(heads: int, max_mistakes: int, min_mistakes: int = 0) -> Iterator[Candidate]:
@@ -189,39 +194,45 @@ def _attention_levels(q: Query, only: Names) -> Levels:
                 "attention", q.shapes, {"d": d, "H": heads}
             )
             known_layouts[heads, with_rare] = _Cache(itertools.islice(found, q.max_layouts))
-        wrong = () if heads == H else ("heads_wrong_number",)
-        for steps, names in _combine_mistakes(max_mistakes, only, "attention", min_mistakes=min_mistakes):
-            single_token = {step: steps[step] for step in SINGLE_TOKEN_STEPS if step in steps}
-            if steps.get("scale") == "after_softmax" or steps.get("softmax") == "missing":
-                single_token = steps
+        wrong = () if heads == H else (mistakes.attention.HEADS_WRONG_NUMBER,)
+        for changed in _combine_mistakes(max_mistakes, only, "attention", min_mistakes=min_mistakes):
+            plain = _combine_steps(changed)
             for number, layout in enumerate(known_layouts[heads, with_rare]):
                 if min_mistakes > 1 and number not in fitting:
                     continue  # T=1 fits with no single mistake
-                used = {steps.get("key", "k"), steps.get("value", "q")} & {*layouts.ROLES}
-                if not used <= layout.keys() or ("v" not in layout and steps.get("value") == "input"):
-                    continue  # these steps need a role that is missing, or omit one that exists
-                single_token |= {} if "k" in layout else {"key": "q"}
-                # Layouts that differ only in queries and keys agree at T=1.
-                relevant = (
-                    [*layout] if single_token is steps else ["v", "o", "v.bias", "o.bias", steps.get("value", "v")]
+                # Tensors without values: the input itself must serve.
+                implied = (
+                    ((mistakes.attention.VALUE_IS_INPUT, 0),)
+                    if "v" not in layout and plain.value is RIGHT.value
+                    else ()
                 )
-                entries = b"".join(layout[role].tobytes() for role in relevant if role in layout)
-                key = (heads, entries, tuple(sorted(single_token.items())))
+                steps = _combine_steps((*implied, *changed)) if implied else plain
+                single_token, roles = _keep_single_token_steps(steps, layout)
+                # Layouts that differ only in queries and keys agree at T=1.
+                entries = b"".join(layout[role].tobytes() for role in roles if role in layout)
+                key = (heads, entries, single_token)
                 if key not in fits_single:
                     w = q.assign(layout, "a.")
                     fits_single[key] = q.fits(partial(model.attention, w=w, at="a", steps=single_token), single)
                 if fits_single[key]:
                     fitting |= {number} if heads == H else set()
-                    own = ["value_is_input"] if "v" not in layout and "value" not in steps else []
-                    match = Explanation(
-                        (*wrong, *_find_tensor_mistakes(layout, heads), *own, *names), number, heads, steps
-                    )
+                    shown = (*wrong, *_find_tensor_mistakes(layout, heads))
+                    match = Explanation((*shown, *_rows(implied), *_rows(changed)), number, heads, (*implied, *changed))
                     yield match, partial(model.attention, w=q.assign(layout, "a."), at="a", steps=steps)
 
     others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not only]
     yield candidates(H, 0)
     yield itertools.chain(candidates(H, 1, 1), *(candidates(heads, 0) for heads in others))
     yield itertools.chain(candidates(H, 2, 2), *(candidates(heads, 1, 1) for heads in others))
+
+
+def _keep_single_token_steps(steps: Steps, layout: layouts.Layout) -> tuple[Steps, Iterable[str]]:
+    """Return the steps that matter at T=1, where the softmax makes every attention weight 1, and the roles they use."""
+    if steps.softmax is not RIGHT.softmax or steps.split is not RIGHT.split:
+        return steps, layout
+    single = replace(steps, scale=RIGHT.scale, mask=RIGHT.mask, attend=RIGHT.attend)
+    values_differ = steps.key is not RIGHT.key or steps.value is not RIGHT.value
+    return single, layout if values_differ else ("v", "o", "v.bias", "o.bias")
 
 
 def _attention_right(q: Query) -> Iterator[Function]:
@@ -235,38 +246,42 @@ def _attention_layouts(q: Query, heads: int) -> Iterator[layouts.Layout]:
     return itertools.islice(layouts.candidate_layouts("attention", q.shapes, sizes), q.max_layouts)
 
 
-def _find_tensor_mistakes(layout: layouts.Layout, H: int) -> list[str]:
+def _find_tensor_mistakes(layout: layouts.Layout, H: int) -> list[Mistake]:
     """Return the mistakes that the tensors alone show."""
     found = []
     if "q.bias" in layout:
-        found.append("qkv_biases")
+        found.append(mistakes.attention.QKV_BIASES)
     if (layout["o"] < 0).all():
-        found.append("projection_missing")
+        found.append(mistakes.attention.PROJECTION_MISSING)
     elif "o.bias" not in layout:
-        found.append("attention_proj_bias_missing")
+        found.append(mistakes.attention.ATTENTION_PROJ_BIAS_MISSING)
     roles = [layout[role] for role in layouts.ROLES if role in layout]
     shared = [H > 1 and np.array_equal(role[0], role[1]) for role in roles]
     if any(shared):
-        found.append("heads_shared" if all(shared) else "heads_share_keys_values")
+        found.append(mistakes.attention.HEADS_SHARED if all(shared) else mistakes.attention.HEADS_SHARE_KEYS_VALUES)
     if layout["q"].shape[2] * H != layout["q"].shape[1]:
-        found.append("heads_full_width")
+        found.append(mistakes.attention.HEADS_FULL_WIDTH)
     return found
 
 
 # --- MLP --------------------------------------------------------------------------------------------------------------
 
 
-def _mlp_levels(q: Query, only: Names) -> Levels:
+MLP_BIASES = {"up.bias": mistakes.mlp.MLP_UP_BIAS_MISSING, "down.bias": mistakes.mlp.MLP_DOWN_BIAS_MISSING}
+
+
+def _mlp_levels(q: Query, only: Rows) -> Levels:
     d = q.sizes["d"]
     known_layouts = [(layout, q.assign(layout, "m.")) for layout in layouts.candidate_layouts("mlp", q.shapes, q.sizes)]
     for count in range(3):
         candidates = []
-        for steps, names in _combine_mistakes(count, only, "mlp", min_mistakes=count):
+        for changed in _combine_mistakes(count, only, "mlp", min_mistakes=count):
+            steps = _combine_steps(changed)
             for number, (layout, w) in enumerate(known_layouts):
-                implied = ["mlp_width"] if layout["up"].shape[1] != 4 * d else []
-                missing = [side for side in ("up", "down") if f"{side}.bias" not in layout]
-                implied += ["mlp_biases_missing"] if len(missing) == 2 else [f"mlp_{m}_bias_missing" for m in missing]
-                found = Explanation((*implied, *names), number, steps=steps)
+                implied = [mistakes.mlp.MLP_WIDTH] if layout["up"].shape[1] != 4 * d else []
+                without = [row for role, row in MLP_BIASES.items() if role not in layout]
+                implied += [mistakes.mlp.MLP_BIASES_MISSING] if len(without) == 2 else without
+                found = Explanation((*implied, *_rows(changed)), number, steps=changed)
                 candidates.append((found, partial(model.mlp, w=w, at="m", steps=steps)))
         yield candidates
 
@@ -278,26 +293,29 @@ def _mlp_right(q: Query) -> Iterator[Function]:
 
 # --- block ------------------------------------------------------------------------------------------------------------
 
-UNUSED_NORM = ("block_first_norm_missing", "block_second_norm_missing")
+UNUSED_NORM = {mistakes.block.BLOCK_FIRST_NORM_MISSING, mistakes.block.BLOCK_SECOND_NORM_MISSING}
 
 
-def _block_levels(q: Query, only: Names) -> Levels:
+def _block_levels(q: Query, only: Rows) -> Levels:
     """Yield the block's composition around stubs for attention and MLP."""
     known_layouts = list(_norm_layouts(q))
     for count in range(3):
         yield (
-            (Explanation(_merge_norm_mistakes(implied, names), number, steps=steps), _compose_block(q, w, steps))
-            for steps, names in _combine_mistakes(count, only, "block", "norm", min_mistakes=count)
+            (
+                Explanation(_merge_norm_mistakes(implied, _rows(changed)), number, steps=changed),
+                _compose_block(q, w, _combine_steps(changed)),
+            )
+            for changed in _combine_mistakes(count, only, "block", "norm", min_mistakes=count)
             for number, (w, implied) in enumerate(known_layouts)
         )
 
 
 def _block_right(q: Query) -> Iterator[Function]:
     for w, _ in _norm_layouts(q):
-        yield _compose_block(q, w, {})
+        yield _compose_block(q, w, RIGHT)
 
 
-def _norm_layouts(q: Query) -> Iterator[tuple[dict[str, Tensor], str]]:
+def _norm_layouts(q: Query) -> Iterator[tuple[dict[str, Tensor], Mistake | None]]:
     for layout, implied in layouts.norm_layouts(layouts.number_entries(q.shapes), q.sizes["d"], ["ln1", "ln2"]):
         yield q.assign(layout, "b."), implied
 
@@ -307,38 +325,39 @@ def _compose_block(q: Query, w: dict[str, Tensor], steps: Steps, at: str = "b") 
     return partial(model.compose, w=w, at=at, attn=attn, mlp=mlp, steps=steps)
 
 
-def _merge_norm_mistakes(implied: str, names: list[str]) -> tuple[str, ...]:
+def _merge_norm_mistakes(implied: Mistake | None, rows: list[Mistake]) -> tuple[Mistake, ...]:
     """Merge the norms' mistakes from tensors and from values; two that amount to one known mistake become one."""
-    if implied == "norm_bias_missing" and "norm_not_centred" in names:
-        return ("norm_rms", *(name for name in names if name != "norm_not_centred"))
-    if implied == "norm_without_affine" and "block_no_norms" in names:
-        return ("block_norms_missing", *(name for name in names if name != "block_no_norms"))
-    if implied == "norm_shared" and set(UNUSED_NORM) & set(names):
-        return tuple(names)  # the other norm is unused, so it may be missing
-    return (*([implied] if implied else []), *names)
+    if implied is mistakes.norm.NORM_BIAS_MISSING and mistakes.norm.NORM_NOT_CENTRED in rows:
+        return (mistakes.norm.NORM_RMS, *(row for row in rows if row is not mistakes.norm.NORM_NOT_CENTRED))
+    if implied is mistakes.norm.NORM_WITHOUT_AFFINE and mistakes.block.BLOCK_NO_NORMS in rows:
+        return (mistakes.block.BLOCK_NORMS_MISSING, *(row for row in rows if row is not mistakes.block.BLOCK_NO_NORMS))
+    if implied is mistakes.norm.NORM_SHARED and UNUSED_NORM & {*rows}:
+        return tuple(rows)  # the other norm is unused, so it may be missing
+    return (*([implied] if implied else []), *rows)
 
 
 # --- model ------------------------------------------------------------------------------------------------------------
 
 
-def _model_levels(q: Query, only: Names) -> Levels:
+def _model_levels(q: Query, only: Rows) -> Levels:
     """Yield the model's composition around a stub for each block; a wrong number of blocks is one mistake."""
     L, own_blocks = q.sizes["L"], q.sizes.get("blocks", 0)
     known_layouts = _Cache((layout, q.assign(layout), implied) for layout, implied in _model_layouts(q))
 
     def candidates(count: int, max_mistakes: int, min_mistakes: int) -> Iterator[Candidate]:
-        for steps, names in _combine_mistakes(max_mistakes, only, "model", "norm", min_mistakes=min_mistakes):
-            if steps.get("blocks") == "last_unused" and own_blocks not in (0, L):
+        for changed in _combine_mistakes(max_mistakes, only, "norm", "model", min_mistakes=min_mistakes):
+            steps, rows = _combine_steps(changed), _rows(changed)
+            if mistakes.model.LAST_BLOCK_UNUSED in rows and own_blocks not in (0, L):
                 continue  # no block is unused: there are fewer
             for number, (layout, w, implied) in enumerate(known_layouts):
-                norm_absent = steps.get("final_norm") == "unused" and implied == "norm_without_affine"
-                own = "" if norm_absent else implied
-                more = ["positions_missing"] if (layout["pos"] == layouts.ZERO).all() else []
-                more += ["head_bias"] if "head.bias" in layout else []
-                more += ["blocks_wrong_number"] if count != L else []
-                by_values = [name for name in names if not norm_absent or name != "final_norm_unused"]
-                more += ["final_norm_missing"] if norm_absent else []
-                found = Explanation((*more, *_merge_norm_mistakes(own, by_values)), number, count, steps)
+                norm_absent = mistakes.model.FINAL_NORM_UNUSED in rows and implied is mistakes.norm.NORM_WITHOUT_AFFINE
+                more = [mistakes.model.POSITIONS_MISSING] if (layout["pos"] == layouts.ZERO).all() else []
+                more += [mistakes.model.HEAD_BIAS] if "head.bias" in layout else []
+                more += [mistakes.model.BLOCKS_WRONG_NUMBER] if count != L else []
+                more += [mistakes.parameters.FINAL_NORM_MISSING] if norm_absent else []
+                own = None if norm_absent else implied
+                by_values = [row for row in rows if not norm_absent or row is not mistakes.model.FINAL_NORM_UNUSED]
+                found = Explanation((*more, *_merge_norm_mistakes(own, by_values)), number, count, changed)
                 yield found, partial(model.stack, w=w, blocks=_take_blocks(q, count), steps=steps)
 
     others = [n for n in range(1, 9) if n != L and own_blocks in (0, n) and not only]
@@ -354,7 +373,7 @@ def _model_right(q: Query) -> Iterator[Function]:
         yield partial(model.stack, w=q.assign(layout), blocks=_take_blocks(q, q.sizes["L"]))
 
 
-def _model_layouts(q: Query) -> Iterator[tuple[layouts.Layout, str]]:
+def _model_layouts(q: Query) -> Iterator[tuple[layouts.Layout, Mistake | None]]:
     return layouts.model_layouts(q.shapes, q.sizes["V"], q.sizes["T_max"], q.sizes["d"])
 
 
@@ -362,7 +381,7 @@ def _take_blocks(q: Query, count: int) -> Sequence[Function]:
     return q.blocks[:count] if q.blocks else [lambda x: x @ q.probes["block"]] * count
 
 
-_COMPONENTS: dict[str, tuple[Callable[[Query, Names], Levels], Callable[[Query], Iterator[Function]]]] = {
+_COMPONENTS: dict[str, tuple[Callable[[Query, Rows], Levels], Callable[[Query], Iterator[Function]]]] = {
     "attention": (_attention_levels, _attention_right),
     "mlp": (_mlp_levels, _mlp_right),
     "block": (_block_levels, _block_right),
@@ -371,26 +390,34 @@ _COMPONENTS: dict[str, tuple[Callable[[Query, Names], Levels], Callable[[Query],
 
 
 def _combine_mistakes(
-    max_mistakes: int, only: Names, *components: str, min_mistakes: int = 0
-) -> Iterator[tuple[dict[str, str], list[str]]]:
-    """Yield ``steps`` with ``min_mistakes`` to ``max_mistakes`` mistakes, and the names of these.
+    max_mistakes: int, only: Rows, *components: str, min_mistakes: int = 0
+) -> Iterator[tuple[Step, ...]]:
+    """Yield ``min_mistakes`` to ``max_mistakes`` mistakes, with the number of their ``steps``.
 
-    Two mistakes change different steps. Without any, the accepted variants come too. If ``only`` has names, only these
+    Two mistakes change different steps. Without any, the accepted variants come too. If ``only`` has rows, only these
     mistakes are used.
     """
-    rows = [
-        (row, variant) for row in mistakes.of(*components) for variant in row.variants if not only or row.name in only
+    steps = [
+        (row, number) for row in mistakes.of(*components) for number in range(len(row.steps)) if not only or row in only
     ]
     if min_mistakes == 0:
-        yield {}, []
-        yield from (({row.step: variant}, [row.name]) for row, variant in rows if row.accepted)
-    wrong = [(row, variant) for row, variant in rows if not row.accepted]
+        yield ()
+        yield from ((step,) for step in steps if step[0].accepted)
     if min_mistakes <= 1 <= max_mistakes:
-        yield from (({row.step: variant}, [row.name]) for row, variant in wrong)
+        yield from ((step,) for step in steps if not step[0].accepted)
     if max_mistakes > 1:
-        for (first, variant), (second, other) in itertools.combinations(rows, 2):
-            if first.step != second.step and not (first.accepted and second.accepted):
-                yield {first.step: variant, second.step: other}, [first.name, second.name]
+        changes = {step: {*_combine_steps([step]).changes()} for step in steps}
+        for first, second in itertools.combinations(steps, 2):
+            if not (first[0].accepted and second[0].accepted) and not changes[first] & changes[second]:
+                yield first, second
+
+
+def _rows(changed: Iterable[Step]) -> list[Mistake]:
+    return [row for row, _ in changed]
+
+
+def _combine_steps(changed: Iterable[Step]) -> Steps:
+    return model.combine(row.steps[number] for row, number in changed)
 
 
 class _Cache(Iterable[Item]):

@@ -1,4 +1,4 @@
-"""Count parameters by part, and explain a difference. Exact integers, no torch."""
+"""Count parameters by part, and write a difference as a formula. Exact integers, no torch."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _format_sum(x: int, one: str, y: int, two: str) -> str:
     return f"{_format_term(x, one)} {second[0]} {second[1:]}"
 
 
-# --- causes -----------------------------------------------------------------------------------------------------------
+# --- a student's counts -----------------------------------------------------------------------------------------------
 
 OUTSIDE = "outside the blocks"
 Shapes = list[tuple[str, tuple[int, ...]]]
@@ -122,161 +122,25 @@ class ParameterCounts:
         """Return a part's count minus the correct one."""
         return self.parts[part] - expected_counts(self.dims)[part]
 
+    def matrix_shapes(self, part: str) -> list[tuple[int, ...]]:
+        """Return the shapes of a part's tensors that are not vectors."""
+        return [shape for _, shape in self.tensors[part] if len(shape) > 1]
+
+    def norm_names(self) -> set[str]:
+        """Return the names of the norms that hold a block's vectors."""
+        return {name.rpartition(".")[0] for name, _ in self.tensors["block_norms"]}
+
+    def has_name(self, part: str, word: str) -> bool:
+        """Return whether a tensor of the part has ``word`` in its name."""
+        return any(word in name for name, _ in self.tensors[part])
+
+    def has_table(self, rows: int) -> bool:
+        """Return whether GPT itself has a table of width d with that many rows."""
+        return any(rows in shape and self.dims.d in shape for shape in self.matrix_shapes(OUTSIDE))
+
 
 def expected_counts(n: Dims) -> dict[str, int]:
     """Count the correct model's parameters in each part of ``ParameterCounts``."""
     own = parts(n.V, n.T_max, n.d, n.L)
     inside = {name: own[name] for name in ("attention", "mlp", "block_norms")}
     return inside | {OUTSIDE: own["embeddings"] + own["final"]}
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A mistake (by name) that changes the count of ``part`` by ``delta``, if ``has_tensors`` accepts the tensors."""
-
-    name: str
-    part: str
-    delta: Callable[[ParameterCounts], int]
-    has_tensors: Callable[[ParameterCounts], bool] = lambda c: True
-
-
-def _matrix_shapes(c: ParameterCounts, part: str) -> list[tuple[int, ...]]:
-    return [shape for _, shape in c.tensors[part] if len(shape) > 1]
-
-
-def _norm_names(c: ParameterCounts) -> set[str]:
-    """Return the names of the norms that hold a block's vectors."""
-    return {name.rpartition(".")[0] for name, _ in c.tensors["block_norms"]}
-
-
-def _has_name(c: ParameterCounts, part: str, word: str) -> bool:
-    return any(word in name for name, _ in c.tensors[part])
-
-
-def _has_table(c: ParameterCounts, rows: int) -> bool:
-    return any(rows in shape and c.dims.d in shape for shape in _matrix_shapes(c, OUTSIDE))
-
-
-def _has_other_width(c: ParameterCounts) -> bool:
-    d, shapes = c.dims.d, _matrix_shapes(c, "mlp")
-    sizes = {size for shape in shapes for size in shape} - {d}
-    return bool(shapes) and all(d in shape for shape in shapes) and 4 * d not in sizes
-
-
-# Deltas collide, so a cause must match at every size and its tensors must be present.
-CAUSES: tuple[Cause, ...] = (
-    Cause("attention_proj_bias_missing", "attention", lambda c: -c.dims.d * c.dims.L),
-    Cause("projection_missing", "attention", lambda c: -(c.dims.d**2 + c.dims.d) * c.dims.L),
-    Cause("qkv_biases", "attention", lambda c: 3 * c.dims.d * c.dims.L),
-    Cause("qkv_biases", "attention", lambda c: 2 * c.dims.d * c.dims.L),
-    Cause("qkv_biases", "attention", lambda c: c.dims.d * c.dims.L),
-    Cause(
-        "projections_doubled",
-        "attention",
-        lambda c: 3 * (c.dims.d**2 + c.dims.d) * c.dims.L,
-        lambda c: _has_name(c, "attention", "in_proj"),
-    ),
-    Cause(
-        "heads_shared",
-        "attention",
-        lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
-        lambda c: len(_matrix_shapes(c, "attention")) <= 4,  # one head and the projection
-    ),
-    Cause(
-        "heads_slice_input",
-        "attention",
-        lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
-        lambda c: len(_matrix_shapes(c, "attention")) > 4,
-    ),
-    Cause(
-        "heads_slice_input",
-        "attention",
-        lambda c: -3 * (c.dims.d**2 - (c.dims.d // c.dims.H) ** 2) * c.dims.L,
-    ),
-    Cause(
-        "heads_share_keys_values",
-        "attention",
-        lambda c: -2 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
-    ),
-    Cause(
-        "heads_share_keys_values",
-        "attention",
-        lambda c: -c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
-    ),
-    Cause("heads_not_registered", "attention", lambda c: -3 * c.dims.d**2 * c.dims.L),
-    Cause("heads_full_width", "attention", lambda c: 4 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
-    Cause("heads_full_width", "attention", lambda c: 3 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
-    Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.L),
-    Cause("mask_is_parameter", "attention", lambda c: c.dims.T_max**2 * c.dims.H * c.dims.L),
-    *(
-        Cause(name, "attention", lambda c: -(c.dims.d**2) * c.dims.L)
-        for name in ("key_is_query", "value_is_key", "value_is_query", "value_is_input")
-    ),
-    Cause("value_is_input", "attention", lambda c: c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
-    Cause("mlp_up_bias_missing", "mlp", lambda c: -4 * c.dims.d * c.dims.L),
-    Cause("mlp_down_bias_missing", "mlp", lambda c: -c.dims.d * c.dims.L),
-    Cause("mlp_biases_missing", "mlp", lambda c: -5 * c.dims.d * c.dims.L),
-    Cause("mlp_width", "mlp", lambda c: c.delta("mlp"), _has_other_width),
-    Cause("norm_without_affine", "block_norms", lambda c: -4 * c.dims.d * c.dims.L),
-    Cause("block_norms_missing", "block_norms", lambda c: -4 * c.dims.d * c.dims.L),
-    Cause("norm_shared", "block_norms", lambda c: -2 * c.dims.d * c.dims.L, lambda c: len(_norm_names(c)) == 1),
-    Cause(
-        "norm_bias_missing",
-        "block_norms",
-        lambda c: -2 * c.dims.d * c.dims.L,
-        lambda c: len(_norm_names(c)) == 2 and not _has_name(c, "block_norms", "bias"),
-    ),
-    Cause(
-        "norm_rms",
-        "block_norms",
-        lambda c: -2 * c.dims.d * c.dims.L,
-        lambda c: len(_norm_names(c)) == 2 and not _has_name(c, "block_norms", "bias"),
-    ),
-    Cause(
-        "norm_gain_missing",
-        "block_norms",
-        lambda c: -2 * c.dims.d * c.dims.L,
-        lambda c: len(_norm_names(c)) == 2 and not _has_name(c, "block_norms", "weight"),
-    ),
-    Cause("head_bias", OUTSIDE, lambda c: c.dims.V),
-    Cause("final_norm_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has_table(c, c.dims.V)),
-    Cause("norm_without_affine", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: not c.tensors["block_norms"]),
-    Cause("vocabulary_row_missing", OUTSIDE, lambda c: -2 * c.dims.d, lambda c: _has_table(c, c.dims.V - 1)),
-    Cause("position_row_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has_table(c, c.dims.T_max - 1)),
-    Cause("norm_bias_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has_table(c, c.dims.T_max)),
-    Cause("norm_rms", OUTSIDE, lambda c: -c.dims.d, lambda c: _has_table(c, c.dims.T_max)),
-    Cause("norm_gain_missing", OUTSIDE, lambda c: -c.dims.d, lambda c: _has_table(c, c.dims.T_max)),
-    Cause("position_row_extra", OUTSIDE, lambda c: c.dims.d, lambda c: _has_table(c, c.dims.T_max + 1)),
-    Cause("positions_missing", OUTSIDE, lambda c: -c.dims.T_max * c.dims.d),
-    Cause("embedding_missing", OUTSIDE, lambda c: -c.dims.V * c.dims.d),
-    Cause(
-        "position_batch_axis",
-        OUTSIDE,
-        lambda c: c.delta(OUTSIDE),
-        lambda c: any(
-            len(shape) > 2 and shape[-2:] == (c.dims.T_max, c.dims.d) for shape in _matrix_shapes(c, OUTSIDE)
-        ),
-    ),
-    Cause("mlp_shared", OUTSIDE, lambda c: -c.parts["mlp"] // c.dims.L * (c.dims.L - 1)),
-    Cause("blocks_shared", OUTSIDE, lambda c: -c.block * (c.dims.L - 1)),
-    Cause("blocks_not_registered", OUTSIDE, lambda c: -c.block * c.dims.L),
-    Cause("blocks_wrong_number", OUTSIDE, lambda c: -c.block),
-    Cause("blocks_wrong_number", OUTSIDE, lambda c: c.block),
-)
-
-
-def find_causes(counted: Sequence[ParameterCounts]) -> dict[str, list[str]]:
-    """Name, for each part that is off, the mistakes that explain its counts and tensors at every size."""
-    wrong = [part for part in expected_counts(counted[0].dims) if any(c.delta(part) for c in counted)]
-    return {
-        part: list(
-            dict.fromkeys(
-                cause.name
-                for cause in CAUSES
-                if cause.part == part
-                and all(cause.delta(c) == c.delta(part) for c in counted)
-                and all(map(cause.has_tensors, counted))
-            )
-        )
-        for part in wrong
-    }

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from autograder.assignment import mistakes
 from autograder.assignment.oracle import diagnose
 from autograder.assignment.oracle.client import KEPT
 from autograder.assignment.oracle.layouts import model_layouts, number_entries, same_layout
-from autograder.assignment.oracle.model import RIGHT, StepsByComponent, attention, make_blocks, stack
-from autograder.assignment.oracle.variants import Function
+from autograder.assignment.oracle.model import RIGHT, Function, StepsByComponent, attention, make_blocks, stack
 
 MAX_ORDERS = 120  # the most orders of the blocks to try: all of five blocks
 
@@ -50,7 +50,7 @@ class Operations:
         """Keep a student's whole model under ``number``."""
         self.models[number] = Model(
             weights=_assign_weights(layout, weights),
-            steps={component: part["steps"] for component, part in layout["parts"].items()},
+            steps={component: mistakes.rebuild_steps(part["steps"]) for component, part in layout["parts"].items()},
             count=len(layout["blocks"]),
         )
 
@@ -120,7 +120,7 @@ class Operations:
             sizes=sizes,
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
             tolerance=tolerance,
-            expected=frozenset(expected),
+            expected=frozenset(map(mistakes.named, expected)),
             max_layouts=max_layouts,
             blocks=self._use_model(number).blocks() if number else (),
         )
@@ -128,7 +128,12 @@ class Operations:
             found, nearest = diagnose.explain(component, query)
         return {
             "matches": [
-                {"mistakes": list(f.mistakes), "layout_index": f.layout_index, "count": f.count, "steps": dict(f.steps)}
+                {
+                    "mistakes": [row.name for row in f.mistakes],
+                    "layout_index": f.layout_index,
+                    "count": f.count,
+                    "steps": [(row.name, number) for row, number in f.steps],
+                }
                 for f in found
             ],
             "nearest": [nearest.gap, nearest.position, nearest.alone] if nearest else None,
@@ -155,10 +160,10 @@ class Operations:
             probes={name: torch.from_numpy(matrix) for name, matrix in probes.items()},
             tolerance=0.0,
         )
-        found = diagnose.Explanation((), match["layout_index"], match["count"], match["steps"])
+        steps = mistakes.rebuild_steps(match["steps"])
         try:
             with torch.no_grad():
-                function = diagnose.build_function(component, query, found)
+                function = diagnose.build_function(component, query, match["layout_index"], match["count"], steps)
                 return [function(torch.from_numpy(x)) for x in inputs] if function else None
         except (RuntimeError, IndexError):
             return None

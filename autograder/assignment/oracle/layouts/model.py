@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.layouts.entries import ZERO, Layout, Shapes, drop_unit_axes, number_entries
 from autograder.assignment.oracle.layouts.norm import norm_layouts
 
 MAX_TABLES = 4  # matrices with a table's shape: more than any model has, few enough to try all pairs
 
 
-def model_layouts(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Layout, str]]:
+def model_layouts(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[Layout, Mistake | None]]:
     """Yield layouts of GPT's own tensors as tok, pos, head and final norm, each with the mistake that it implies."""
     tensors = number_entries(shapes)
     matrices = [drop_unit_axes(value) for _, value in tensors if drop_unit_axes(value).ndim == 2]
