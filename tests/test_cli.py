@@ -50,7 +50,7 @@ ELSEWHERE |= {
     f"autograder.sandbox.loading.{name}" for name in ("importer", "notebook_slice", "parse", "parts", "stubs")
 }
 ELSEWHERE |= {"autograder.sandbox.isolation.escape_attempts", "autograder.assignment.parts"}
-ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "model", "server", "variants")}
+ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "server")}
 ELSEWHERE |= {f"autograder.assignment.handed_out.{name}" for name in ("head", "stub.gpt", "stub.paper")}
 # What of this the trusted process has loaded when all is done: nothing.
 WATCHED = f"""

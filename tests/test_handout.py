@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from autograder.assignment.mistakes import MISTAKES
 from autograder.assignment.oracle import parameter_count
 from autograder.assignment.sizes import SIZES
 
@@ -189,10 +190,9 @@ def test_the_table_of_differences_matches_the_grader() -> None:
     text = (ROOT / "student" / "README.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| ([-+][\d,]+) \| (.+) \|$", text, re.MULTILINE))
     right = parameter_count.ParameterCounts(COURSE, parameter_count.expected_counts(COURSE), 0, {})
-    known = {(cause.name, cause.part): cause.delta(right) for cause in parameter_count.CAUSES}
     # A mistake in several parts changes the count by the sum over the parts.
-    sums = {sum(delta for (name, _), delta in known.items() if name == cause.name) for cause in parameter_count.CAUSES}
-    sums |= {cause.delta(right) for cause in parameter_count.CAUSES}
+    sums = {sum({change.part: change.delta(right) for change in row.counts}.values()) for row in MISTAKES}
+    sums |= {change.delta(right) for row in MISTAKES for change in row.counts}
     sums.add(-parameter_count.rule_of_thumb(COURSE)[1])  # blocks in a list, which the grader detects by what remains
     assert len(rows) == 8
     assert {int(figure.replace(",", "")) for figure in rows} <= sums

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
+import ast
 import math
 import re
+import subprocess
+import sys
 import textwrap
+from types import ModuleType
 
 import pytest
 import torch
@@ -13,11 +16,13 @@ from torch import Tensor
 
 from autograder.assignment import mistakes
 from autograder.assignment.mistakes import MISTAKES, Mistake
-from autograder.assignment.oracle import diagnose, parameter_count
-from autograder.assignment.oracle.variants import Steps
+from autograder.assignment.oracle import diagnose
+from autograder.assignment.oracle.model import RIGHT, Steps, combine
 from autograder.grading.verdict import Failed
+from tests.conftest import ROOT
 from tests.reading import LINES, SOLUTION, WIDTH
 
+PACKAGE = ROOT / "autograder"
 D, H, V, T_MAX, B, T, L = 20, 4, 11, 9, 2, 7, 3
 SIZES = {
     "attention": {"d": D, "H": H},
@@ -37,14 +42,15 @@ SHAPES: dict[str, list[tuple[str, tuple[int, ...]]]] = {
     "model": [("tok", (V, D)), ("pos", (T_MAX, D)), ("norm.weight", (D,)), ("norm.bias", (D,)), ("head", (V, D))],
 }
 SHAPES["norm"] = SHAPES["block"]
-VARIANTS = [(row, variant) for row in MISTAKES for variant in row.variants if not row.accepted]
+VARIANTS = [(row, number) for row in MISTAKES for number in range(len(row.steps))]
 DIFFERS = "With the same weights, the output is off by up to 100% of its maximum, from position 0 on."
 PAIRS = [
-    (("scale_sqrt_d", "sqrt_d"), ("projection_relu", "relu")),
-    (("value_is_key", "k"), ("mask_off_by_one", "off_by_one")),
-    (("mlp_relu", "relu"), ("mlp_adds_input", "input")),
-    (("block_parallel", "parallel"), ("norm_unbiased", "unbiased")),
-    (("embedding_scaled", "scaled"), ("final_norm_first", "first")),
+    (mistakes.attention.SCALE_SQRT_D, mistakes.attention.PROJECTION_RELU),
+    (mistakes.attention.VALUE_IS_KEY, mistakes.attention.MASK_OFF_BY_ONE),
+    (mistakes.attention.MASK_AFTER_SOFTMAX, mistakes.attention.SCALE_AFTER_SOFTMAX),
+    (mistakes.mlp.MLP_RELU, mistakes.mlp.MLP_ADDS_INPUT),
+    (mistakes.block.BLOCK_PARALLEL, mistakes.norm.NORM_UNBIASED),
+    (mistakes.model.EMBEDDING_SCALED, mistakes.model.FINAL_NORM_FIRST),
 ]
 
 
@@ -71,29 +77,45 @@ def kind(component: str) -> str:
     return "block" if component == "norm" else component
 
 
-@pytest.mark.parametrize(("row", "variant"), VARIANTS, ids=lambda value: getattr(value, "name", value))
-def test_each_variant_is_told_apart_from_all_others(row: Mistake, variant: str) -> None:
-    asked = question(row.component, {row.step: variant})
+@pytest.mark.parametrize(("row", "number"), VARIANTS, ids=lambda value: getattr(value, "name", value))
+def test_each_wrong_model_differs_from_the_correct_one(row: Mistake, number: int) -> None:
+    asked = question(row.component, row.steps[number])
+    with torch.no_grad():
+        gaps = [float((computed(row.component, asked, RIGHT, x) - y).abs().max()) for x, y in asked.cases]
+    assert max(gaps) > (1e-9 if row.accepted else 1e-4)
+
+
+def test_a_step_that_the_model_does_not_have_is_an_error() -> None:
+    with pytest.raises(TypeError, match="scal"):
+        Steps(scal=lambda q, d: 1.0)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("row", "number"),
+    [(row, number) for row, number in VARIANTS if not row.accepted],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_each_variant_is_told_apart_from_all_others(row: Mistake, number: int) -> None:
+    asked = question(row.component, row.steps[number])
     with torch.no_grad():
         found, nearest = diagnose.explain(kind(row.component), asked)
-    assert [set(match.mistakes) for match in found] == [{row.name}]
+    assert [set(match.mistakes) for match in found] == [{row}]
     assert nearest is not None
     assert nearest.gap > 1e-4
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(name for name, _ in pair))
-def test_two_at_once_are_found(pair: tuple[tuple[str, str], tuple[str, str]]) -> None:
-    rows = [mistakes.named(name) for name, _ in pair]
-    component = next((row.component for row in rows if row.component != "norm"), "norm")
-    asked = question(component, {row.step: way for row, (_, way) in zip(rows, pair, strict=True)})
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "+".join(row.name for row in pair))
+def test_two_at_once_are_found(pair: tuple[Mistake, Mistake]) -> None:
+    component = next((row.component for row in pair if row.component != "norm"), "norm")
+    asked = question(component, combine(row.steps[0] for row in pair))
     with torch.no_grad():
         found, _ = diagnose.explain(kind(component), asked)
-    assert [set(match.mistakes) for match in found] == [{row.name for row in rows}]
+    assert [set(match.mistakes) for match in found] == [set(pair)]
 
 
 @pytest.mark.parametrize("component", ["attention", "mlp", "block", "model"])
 def test_what_is_right_and_what_nobody_knows(component: str) -> None:
-    asked = question(component, {})
+    asked = question(component, RIGHT)
     with torch.no_grad():
         found, nearest = diagnose.explain(component, asked)
         assert [match.mistakes for match in found] == [()]
@@ -111,7 +133,7 @@ def test_what_is_right_and_what_nobody_knows(component: str) -> None:
 
 
 def test_the_search_ends_after_so_many_comparisons(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = question("attention", {"scale": "sqrt_d", "project": "relu"})
+    asked = question("attention", combine(row.steps[0] for row in PAIRS[0]))
     monkeypatch.setattr(diagnose, "MAX_COMPARISONS", 50)
     with torch.no_grad():
         found, nearest = diagnose.explain("attention", asked)
@@ -123,12 +145,9 @@ def test_the_search_ends_after_so_many_comparisons(monkeypatch: pytest.MonkeyPat
 def test_rows_have_names_and_words_of_their_own() -> None:
     assert len({row.name for row in MISTAKES}) == len(MISTAKES)
     assert len({row.sentence for row in MISTAKES}) == len(MISTAKES)
-    reproduced = [(kind(row.component), row.step, variant) for row in MISTAKES for variant in row.variants]
-    assert len(set(reproduced)) == len(reproduced)
     for row in MISTAKES:
         assert row.sentence[-1] in ".?"
         assert not re.search(r"[.?] \(", row.full_text)
-        assert bool(row.step) == bool(row.variants)
         assert bool(row.look) != row.accepted
         compared = row.component in (*SIZES, "any")
         whole = f"{DIFFERS} {row.full_text} Everything else is correct." if compared else row.full_text
@@ -144,8 +163,25 @@ def test_the_task_stands_before_the_last_sign() -> None:
             assert re.search(r"[\w)] \((on paper|tasks?) [^)]*\)[.?] Go on\.$", said), said
 
 
-def test_every_cause_of_a_count_is_a_row() -> None:
-    for cause in parameter_count.CAUSES:
-        assert mistakes.named(cause.name).sentence
-    for one, other in itertools.combinations(parameter_count.CAUSES, 2):
-        assert (one.name, one.part) != (other.name, other.part) or one.delta is not other.delta
+def test_the_name_of_a_mistake_is_a_string_in_its_row_alone() -> None:
+    rows = PACKAGE / "assignment" / "mistakes"
+    names = {row.name for row in MISTAKES}
+    found = [
+        (node.value, path.parent == rows)
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and node.value in names
+    ]
+    assert sorted(found) == [(name, True) for name in sorted(names)]
+
+
+def test_a_row_is_the_constant_of_its_name() -> None:
+    for part in vars(mistakes).values():
+        for constant, row in vars(part).items() if isinstance(part, ModuleType) else ():
+            assert not isinstance(row, Mistake) or constant == row.name.upper().replace("-", "_")
+
+
+def test_the_rows_import_without_torch() -> None:
+    code = "import sys, autograder.assignment.mistakes; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

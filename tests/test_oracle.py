@@ -15,7 +15,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.assignment import ASSIGNMENT
+from autograder.assignment import ASSIGNMENT, mistakes
+from autograder.assignment.mistakes import MISTAKES, Mistake
+from autograder.assignment.mistakes.row import CountChange
 from autograder.assignment.oracle import diagnose, parameter_count
 from autograder.assignment.oracle import model as oracle
 from autograder.assignment.oracle.client import Findings, Oracle
@@ -247,32 +249,40 @@ def counted(
     return parameter_count.ParameterCounts(dims, parts, 12 * d * d + 10 * d, right | tensors)
 
 
-@pytest.mark.parametrize("cause", parameter_count.CAUSES, ids=lambda cause: cause.name)
-def test_a_cause_is_found_in_its_part_by_its_own_difference(cause: parameter_count.Cause) -> None:
+@pytest.mark.parametrize(
+    ("row", "change"),
+    [(row, change) for row in MISTAKES for change in row.counts],
+    ids=lambda value: getattr(value, "name", None) or value.part,
+)
+def test_a_mistake_is_found_in_its_part_by_its_own_difference(row: Mistake, change: CountChange) -> None:
     counts = [counted(dims, {}, {}) for dims in COUNTED]
-    if not any(cause.delta(c) for c in counts):
+    if not any(change.delta(c) for c in counts):
         return  # what it is off by depends on the tensors alone
-    off = [counted(c.dims, {cause.part: cause.delta(c)}, {}) for c in counts]
-    found = parameter_count.find_causes(off)
-    assert set(found) == {cause.part}
-    assert (cause.name in found[cause.part]) == all(map(cause.has_tensors, off))
+    off = [counted(c.dims, {change.part: change.delta(c)}, {}) for c in counts]
+    found = mistakes.explain_counts(off)
+    assert set(found) == {change.part}
+    same = [other for other in row.counts if other.part == change.part and other.delta(off[0]) == change.delta(off[0])]
+    assert (row in found[change.part]) == any(all(map(other.has_tensors, off)) for other in same)
 
 
 def test_what_collides_is_told_apart_by_the_tensors() -> None:
-    def norms(*names: str) -> list[str]:
-        return parameter_count.find_causes(
+    def norms(*names: str) -> list[Mistake]:
+        return mistakes.explain_counts(
             [
                 counted(n, {"block_norms": -2 * n.d * n.L}, {"block_norms": [(name, (n.d,)) for name in names]})
                 for n in COUNTED
             ]
         )["block_norms"]
 
-    assert norms("ln.weight", "ln.bias") == ["norm_shared"]
-    assert norms("ln1.weight", "ln2.weight") == ["norm_bias_missing", "norm_rms"]  # the values tell which
-    assert norms("ln1.bias", "ln2.bias") == ["norm_gain_missing"]
+    assert norms("ln.weight", "ln.bias") == [mistakes.norm.NORM_SHARED]
+    assert norms("ln1.weight", "ln2.weight") == [
+        mistakes.norm.NORM_BIAS_MISSING,
+        mistakes.norm.NORM_RMS,  # the values tell which
+    ]
+    assert norms("ln1.bias", "ln2.bias") == [mistakes.norm.NORM_GAIN_MISSING]
 
-    def heads(count: int) -> list[str]:
-        return parameter_count.find_causes(
+    def heads(count: int) -> list[Mistake]:
+        return mistakes.explain_counts(
             [
                 counted(
                     n,
@@ -283,25 +293,25 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
             ]
         )["attention"]
 
-    assert heads(4) == ["heads_shared"]
-    assert heads(13) == ["heads_slice_input"]
+    assert heads(4) == [mistakes.attention.HEADS_SHARED]
+    assert heads(13) == [mistakes.attention.HEADS_SLICE_INPUT]
 
 
 def test_causes_in_two_parts_are_found_apart() -> None:
     off = [counted(n, {"attention": -n.d * n.L, "mlp": -n.d * n.L}, {}) for n in COUNTED]
-    assert parameter_count.find_causes(off) == {
-        "attention": ["attention_proj_bias_missing"],
-        "mlp": ["mlp_down_bias_missing"],
+    assert mistakes.explain_counts(off) == {
+        "attention": [mistakes.attention.ATTENTION_PROJ_BIAS_MISSING],
+        "mlp": [mistakes.mlp.MLP_DOWN_BIAS_MISSING],
     }
 
 
 def test_a_difference_of_no_known_cause_is_not_explained() -> None:
     for delta in (1, -1, 7, 1000):
-        assert parameter_count.find_causes([counted(n, {"mlp": delta}, {}) for n in COUNTED]) == {"mlp": []}
+        assert mistakes.explain_counts([counted(n, {"mlp": delta}, {}) for n in COUNTED]) == {"mlp": []}
     # The right difference at one size and none at the others is another mistake.
     first, *others = COUNTED
     one = [counted(first, {parameter_count.OUTSIDE: first.V}, {}), *(counted(n, {}, {}) for n in others)]
-    assert parameter_count.find_causes(one) == {parameter_count.OUTSIDE: []}
+    assert mistakes.explain_counts(one) == {parameter_count.OUTSIDE: []}
 
 
 @pytest.mark.parametrize(

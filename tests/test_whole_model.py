@@ -80,10 +80,10 @@ def test_the_oracle_composes_the_reference_from_its_layouts(
         "attention": part(ref.gpt.MultiHeadAttention(20, 4, 9), {"d": 20, "H": 4}),
         "mlp": part(ref.gpt.MLP(20), {"d": 20}),
         "block": ClassLayout(
-            tuple((f"{n}.{p}", (24,)) for n in ("ln1", "ln2") for p in ("weight", "bias")), {"d": 24}, 0, {}
+            tuple((f"{n}.{p}", (24,)) for n in ("ln1", "ln2") for p in ("weight", "bias")), {"d": 24}, 0, ()
         ),
         "model": ClassLayout(
-            tuple((name, value.shape) for name, value in weights.items() if "blocks" not in name), sizes, 0, {}
+            tuple((name, value.shape) for name, value in weights.items() if "blocks" not in name), sizes, 0, ()
         ),
     }
     local = {kind: tuple(name for name, _ in parts[kind].shapes) for kind in ("attention", "mlp", "block")}
@@ -106,4 +106,4 @@ def test_the_oracle_composes_the_reference_from_its_layouts(
 
 def part(module: torch.nn.Module, sizes: dict[str, int]) -> ClassLayout:
     """The reference's own layout, which is the first of all that are tried."""
-    return ClassLayout(tuple((name, tuple(p.shape)) for name, p in module.named_parameters()), sizes, 0, {})
+    return ClassLayout(tuple((name, tuple(p.shape)) for name, p in module.named_parameters()), sizes, 0, ())
