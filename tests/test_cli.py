@@ -221,7 +221,11 @@ def test_the_trusted_modules_neither_import_torch_nor_unpickle_nor_evaluate() ->
     assert set(modules) > ELSEWHERE
     found = []
     for path in (modules[name] for name in set(modules) - ELSEWHERE):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        tree = ast.parse(path.read_text("utf-8"))
+        for only_types in ast.walk(tree):
+            if isinstance(only_types, ast.If) and ast.unparse(only_types.test) == "TYPE_CHECKING":
+                only_types.body.clear()  # never runs
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 bad = MODULES & {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):

@@ -144,7 +144,9 @@ def test_rows_sum_to_one(
 ) -> None:
     """The attention weights of each position sum to 1."""
     scrambled = attention_comparison.mistakes & SCRAMBLING
-    if scrambled and not mistakes.having(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, attention_comparison.mistakes - scrambled):
+    if scrambled and not mistakes.filter_by_effect(
+        Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, attention_comparison.mistakes - scrambled
+    ):
         notes.remark("The attention weights sum to 1, as the comparison with the formula shows.")
         return
     B, T = shapes[0]
@@ -157,7 +159,7 @@ def test_rows_sum_to_one(
     gap = np.abs(outputs.require_tensor(module(x), x.shape) - single).max(-1) / max(1.0, float(np.abs(single).max()))
     if not gap.max() <= 10 * ALIKE:
         row, position = (int(i) for i in np.unravel_index(gap.argmax(), gap.shape))
-        causes = mistakes.having(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, deducted)
+        causes = mistakes.filter_by_effect(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, deducted)
         raise Failed(
             f"With nearly the same vector at all {T} positions, the output at position {position} differs by "
             f"{gap[row, position]:.2g} from the output for one such vector alone. If the attention weights summed to "
@@ -202,7 +204,7 @@ def test_causal(
         break
     change = np.abs(after - before).max(-1)
     scale = max(1.0, float(np.abs(before).max()))
-    causes = mistakes.having(Effect.LEAKS_FUTURE, deducted)
+    causes = mistakes.filter_by_effect(Effect.LEAKS_FUTURE, deducted)
     for start in range(1, T):
         early, late = change[start - 1, :start], change[start - 1, start:]
         if not early.max() <= SMALL * scale:
@@ -225,7 +227,7 @@ def test_causal(
                 f"unchanged.",
                 "Does each position attend to itself?",
             )
-    causes = mistakes.having(Effect.LOSES_PAST, deducted)
+    causes = mistakes.filter_by_effect(Effect.LOSES_PAST, deducted)
     if not change[-1].min() > SMALL * scale:
         raise Failed(
             f"Replacing x at position 0 left the output at position {int(change[-1].argmin())} unchanged.",

@@ -96,7 +96,7 @@ def test_residual_path(
     out = outputs.require_tensor(module(x), x.shape)
     gap = float(np.abs(out - x).max())
     effect = Effect.CHANGES_RESIDUAL_STREAM
-    causes = mistakes.having(effect, deducted)
+    causes = mistakes.filter_by_effect(effect, deducted)
     if not gap <= 20 * TINY:
         raise Failed(
             f"With an attention and an MLP that return almost zero, the block changes x by up to {gap:.2g}; it should "
@@ -108,7 +108,7 @@ def test_residual_path(
         stubbed = build_with_stubs(student, "Block", SIZES, tiny, TRIAL)
         # Mistakes in the residual path show however small the sublayers' outputs are.
         now, reference = _compare_around_stubs(oracle, tiny, stubbed, shapes, rng), layouts["block"]
-        if reference.match and (not now.match or mistakes.having(effect, now.mistakes ^ reference.mistakes)):
+        if reference.match and (not now.match or mistakes.filter_by_effect(effect, now.mistakes ^ reference.mistakes)):
             raise Failed(
                 f"When the sublayers' outputs are scaled by {TINY:g}, the block no longer computes the same function.",
                 "" if causes else "Does forward depend on the size of the sublayers' outputs?",

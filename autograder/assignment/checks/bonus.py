@@ -204,7 +204,7 @@ def _require_shared_table(student: StudentCode, n: Dims, deducted: set[Mistake],
         for place in _candidate_rows(model, n, present)
         if place[0] == name
     )
-    if not looked_up and not mistakes.having(Effect.LOSES_PAST, deducted):
+    if not looked_up and not mistakes.filter_by_effect(Effect.LOSES_PAST, deducted):
         raise Failed(
             f"With tie_weights=True, negating the unembedding's row of input token {present} changes no other logit: "
             f"tokens are embedded with a different table."

@@ -155,7 +155,7 @@ def test_full_model(
         worst, row, start = max(leaks)
         if not worst <= TOLERANCE:
             earliest = int(np.argmax(sides.change(row) > TOLERANCE))
-            causes = mistakes.having(Effect.LEAKS_FUTURE, deducted)
+            causes = mistakes.filter_by_effect(Effect.LEAKS_FUTURE, deducted)
             raise Failed(
                 f"Replacing the tokens from position {start} onward changed the logits at position {earliest} by "
                 f"{worst * logit_scale(sides.before):.2g}; no logits before position {start} may change.",
@@ -180,7 +180,7 @@ def test_full_context(
     if any(~(sides.change(row)[start:] > LEAST_CHANGE).all() for row, start in enumerate(sides.starts)):
         small = {name: value * np.float32(SMALL_SCALE) if value.ndim > 1 else value for name, value in weights.items()}
         sides = measure_with_small_weights(student, sizes.course, small, tokens[CHANGED], sides.starts)
-    causes = mistakes.having(Effect.LOSES_PAST, deducted)
+    causes = mistakes.filter_by_effect(Effect.LOSES_PAST, deducted)
     for row, start in enumerate(sides.starts[:4]):
         unchanged = np.flatnonzero(~(sides.change(row)[start:] > 0)) + start
         if unchanged.size:
@@ -215,7 +215,7 @@ def test_batch_independence(student_sides: Sides, oracle_sides: Sides | None, de
     """No logit depends on another row of the batch."""
     for sides in filter(None, (student_sides, oracle_sides)):
         if sides.rows_mix:
-            causes = mistakes.having(Effect.MIXES_ROWS, deducted)
+            causes = mistakes.filter_by_effect(Effect.MIXES_ROWS, deducted)
             raise Failed(
                 f"Replacing all other rows of the batch changed the logits of the remaining row by "
                 f"{sides.rows_mix:.2g}; they must not change.",
@@ -239,7 +239,7 @@ def test_rows_sum_to_one(
         repeated, single = logits_of_constant_input(student, n, row, rng, epsilon, double=False)
     gap = np.abs(repeated - single).max(-1) / logit_scale(single)
     if not gap.max() <= CONSTANT:
-        causes = mistakes.having(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, deducted)
+        causes = mistakes.filter_by_effect(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, deducted)
         raise Failed(
             f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
             f"{int(gap.argmax())} differ by {gap.max() * logit_scale(single):.2g} from those of that token alone.",

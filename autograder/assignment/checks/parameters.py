@@ -40,7 +40,7 @@ def require_counted_parameters_used(
     """Raise Failed if a correct count includes parameters that the model does not use."""
     # Submodules that are never called are deducted in the class's own check.
     if message := claims.about_parameters or (
-        "" if mistakes.having(Effect.LEAVES_PARAMETERS_UNUSED, deducted) else claims.unused
+        "" if mistakes.filter_by_effect(Effect.LEAVES_PARAMETERS_UNUSED, deducted) else claims.unused
     ):
         raise Failed(message, "" if claims.causes else claims.hint, claims.causes)
     require_used_parameters(student, model, sizes.course, module_rng)

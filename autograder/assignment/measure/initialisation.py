@@ -83,7 +83,7 @@ def load_sample_text(sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
 
 def explain_loss(initial: ModuleProxy, n: Dims, loss: float, deducted: set[Mistake]) -> tuple[str, list[Mistake]]:
     """Explain a wrong initial loss by a mistake named in GPT's own check, or by the unembedding's initialisation."""
-    if known := mistakes.having(Effect.CHANGES_INITIAL_LOSS, deducted):
+    if known := mistakes.filter_by_effect(Effect.CHANGES_INITIAL_LOSS, deducted):
         return "", known
     # After a LayerNorm a logit has variance d std^2, which adds d std^2 / 2 to the loss.
     tables = [w for w in initial.pull().values() if w.shape in ((n.V, n.d), (n.d, n.V))]

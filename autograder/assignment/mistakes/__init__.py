@@ -28,7 +28,17 @@ from autograder.assignment.mistakes.row import Effect, Mistake
 from autograder.assignment.oracle.model import Steps, combine
 from autograder.assignment.oracle.parameter_count import ParameterCounts
 
-__all__ = ["EXCEPTIONS", "MISTAKES", "Effect", "Mistake", "explain_counts", "having", "named", "of", "rebuild_steps"]
+__all__ = [
+    "EXCEPTIONS",
+    "MISTAKES",
+    "Effect",
+    "Mistake",
+    "explain_counts",
+    "filter_by_effect",
+    "named",
+    "of",
+    "rebuild_steps",
+]
 
 
 def _rows(*parts: ModuleType) -> tuple[Mistake, ...]:
@@ -57,7 +67,7 @@ def rebuild_steps(numbered: Iterable[tuple[str, int]]) -> Steps:
     return combine(named(name).steps[number] for name, number in numbered)
 
 
-def having(effect: Effect, rows: Collection[Mistake]) -> list[Mistake]:
+def filter_by_effect(effect: Effect, rows: Collection[Mistake]) -> list[Mistake]:
     """Return the mistakes among ``rows`` that have this effect, by name."""
     return sorted((row for row in rows if effect in row.effects), key=lambda row: row.name)
 

@@ -18,7 +18,7 @@ _any = partial(Mistake, "any", "tasks 5.1 to 5.3")
 FINITE = -1e9  # the fill of fully masked slices: students see a result only with a finite one
 
 
-def _mask(fill: float) -> Function:
+def _mask_with(fill: float) -> Function:
     """Return the correct mask with this fill value."""
     return lambda scores: scores.masked_fill(is_later(scores), fill)
 
@@ -123,7 +123,7 @@ MASK_ZERO = _attention(
     "mask_zero",
     "Masked attention scores are set to 0, which still gets weight in the softmax; they should be -inf.",
     "the value that masked scores get",
-    steps=(Steps(mask=_mask(0.0)),),
+    steps=(Steps(mask=_mask_with(0.0)),),
     effects=Effect.LEAKS_FUTURE,
 )
 MASK_WEAK = _attention(
@@ -131,9 +131,9 @@ MASK_WEAK = _attention(
     "Masked attention scores are set to a finite number such as -10 and still get weight; use -inf.",
     "the mask's fill value",
     steps=(
-        Steps(mask=_mask(-1.0)),
-        Steps(mask=_mask(-5.0)),
-        Steps(mask=_mask(-10.0)),
+        Steps(mask=_mask_with(-1.0)),
+        Steps(mask=_mask_with(-5.0)),
+        Steps(mask=_mask_with(-10.0)),
     ),
     effects=Effect.LEAKS_FUTURE,
 )
@@ -141,7 +141,7 @@ MASK_POSITIVE = _attention(
     "mask_positive",
     "Masked scores are filled with a large positive number, so attention goes only to masked positions.",
     "the sign of the mask's fill value",
-    steps=(Steps(mask=_mask(1e9)),),
+    steps=(Steps(mask=_mask_with(1e9)),),
     effects=Effect.LEAKS_FUTURE,
 )
 MASK_ANTI_CAUSAL = _attention(

@@ -16,7 +16,7 @@ _block = partial(Mistake, "block", "task 5.3")
 Sublayer = Callable[["Tensor", Function, Function], "Tensor"]  # of its input, its norm and its layer
 
 
-def _two(first: Sublayer, second: Sublayer) -> Sublayers:
+def _compose(first: Sublayer, second: Sublayer) -> Sublayers:
     """Return a block of two sublayers."""
     return lambda x, norm1, attn, norm2, mlp: second(first(x, norm1, attn), norm2, mlp)
 
@@ -61,35 +61,35 @@ BLOCK_POST_NORM = _block(
     "block_post_norm",
     "The LayerNorms follow the residual additions (post-norm); they belong before each sublayer (pre-norm).",
     "where the two LayerNorms are called",
-    steps=(Steps(sublayers=_two(_post_norm, _post_norm)),),
+    steps=(Steps(sublayers=_compose(_post_norm, _post_norm)),),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )
 BLOCK_NORM_AFTER_SUBLAYER = _block(
     "block_norm_after_sublayer",
     "The LayerNorms are applied to the sublayers' outputs, not to their inputs.",
     "where the two LayerNorms are called",
-    steps=(Steps(sublayers=_two(_norm_after, _norm_after)),),
+    steps=(Steps(sublayers=_compose(_norm_after, _norm_after)),),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )
 BLOCK_RESIDUAL_FROM_NORM = _block(
     "block_residual_from_norm",
     "Both residual connections add to the normalised x; they should add to x itself.",
     "the tensor that each output is added to",
-    steps=(Steps(sublayers=_two(_from_norm, _from_norm)),),
+    steps=(Steps(sublayers=_compose(_from_norm, _from_norm)),),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )
 BLOCK_FIRST_RESIDUAL_FROM_NORM = _block(
     "block_first_residual_from_norm",
     "The attention's output is added to the normalised x; it should be added to x itself.",
     "the tensor that the attention's output is added to",
-    steps=(Steps(sublayers=_two(_from_norm, _right)),),
+    steps=(Steps(sublayers=_compose(_from_norm, _right)),),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )
 BLOCK_SECOND_RESIDUAL_FROM_NORM = _block(
     "block_second_residual_from_norm",
     "The MLP's output is added to the normalised x; it should be added to x itself.",
     "the tensor that the MLP's output is added to",
-    steps=(Steps(sublayers=_two(_right, _from_norm)),),
+    steps=(Steps(sublayers=_compose(_right, _from_norm)),),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )
 BLOCK_PARALLEL = _block(
@@ -122,33 +122,33 @@ BLOCK_NO_ATTENTION = _block(
     "block_no_attention",
     "The attention's output is not used: only the MLP adds to the residual stream.",
     "the first line of forward",
-    steps=(Steps(sublayers=_two(_unused, _right)),),
+    steps=(Steps(sublayers=_compose(_unused, _right)),),
     effects=Effect.LOSES_PAST | Effect.LEAVES_PARAMETERS_UNUSED,
 )
 BLOCK_NO_MLP = _block(
     "block_no_mlp",
     "The MLP's output is not used: only the attention adds to the residual stream.",
     "the second line of forward",
-    steps=(Steps(sublayers=_two(_right, _unused)),),
+    steps=(Steps(sublayers=_compose(_right, _unused)),),
     effects=Effect.LEAVES_PARAMETERS_UNUSED,
 )
 BLOCK_NO_NORMS = _block(
     "block_no_norms",
     "The LayerNorms are created but not applied.",
     "the inputs of the two sublayers",
-    steps=(Steps(sublayers=_two(_no_norm, _no_norm)),),
+    steps=(Steps(sublayers=_compose(_no_norm, _no_norm)),),
 )
 BLOCK_FIRST_NORM_MISSING = _block(
     "block_first_norm_missing",
     "There is no LayerNorm before the attention.",
     "the attention's input",
-    steps=(Steps(sublayers=_two(_no_norm, _right)),),
+    steps=(Steps(sublayers=_compose(_no_norm, _right)),),
 )
 BLOCK_SECOND_NORM_MISSING = _block(
     "block_second_norm_missing",
     "There is no LayerNorm before the MLP.",
     "the MLP's input",
-    steps=(Steps(sublayers=_two(_right, _no_norm)),),
+    steps=(Steps(sublayers=_compose(_right, _no_norm)),),
 )
 BLOCK_FIRST_NORM_TWICE = _block(
     "block_first_norm_twice",
@@ -160,21 +160,21 @@ BLOCK_NO_RESIDUAL = _block(
     "block_no_residual",
     "There are no residual connections: both sublayers replace x.",
     "the two lines of forward",
-    steps=(Steps(sublayers=_two(_no_residual, _no_residual)),),
+    steps=(Steps(sublayers=_compose(_no_residual, _no_residual)),),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )
 BLOCK_NO_FIRST_RESIDUAL = _block(
     "block_no_first_residual",
     "The attention's output replaces x; it should be added to x.",
     "the first line of forward",
-    steps=(Steps(sublayers=_two(_no_residual, _right)),),
+    steps=(Steps(sublayers=_compose(_no_residual, _right)),),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )
 BLOCK_NO_SECOND_RESIDUAL = _block(
     "block_no_second_residual",
     "The MLP's output replaces x; it should be added to x.",
     "the second line of forward",
-    steps=(Steps(sublayers=_two(_right, _no_residual)),),
+    steps=(Steps(sublayers=_compose(_right, _no_residual)),),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )
 BLOCK_MLP_ADDED_TO_INPUT = _block(
@@ -189,8 +189,8 @@ BLOCK_RESIDUAL_DOUBLED = _block(
     "The residual stream is added one time too many, so the output contains x twice.",
     "the residual additions: one of them adds x a second time",
     steps=(
-        Steps(sublayers=_two(_doubled, _right)),
-        Steps(sublayers=_two(_right, _doubled)),
+        Steps(sublayers=_compose(_doubled, _right)),
+        Steps(sublayers=_compose(_right, _doubled)),
     ),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )
@@ -199,9 +199,9 @@ BLOCK_SUBTRACTS = _block(
     "A sublayer's output is subtracted from the residual stream; it should be added.",
     "the signs in forward",
     steps=(
-        Steps(sublayers=_two(_subtracted, _right)),
-        Steps(sublayers=_two(_right, _subtracted)),
-        Steps(sublayers=_two(_subtracted, _subtracted)),
+        Steps(sublayers=_compose(_subtracted, _right)),
+        Steps(sublayers=_compose(_right, _subtracted)),
+        Steps(sublayers=_compose(_subtracted, _subtracted)),
     ),
 )
 BLOCK_NORMS_MISSING = _block(

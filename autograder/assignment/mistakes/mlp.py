@@ -29,7 +29,7 @@ def _activation(name: str, activation: str, function: Function) -> Mistake:
     )
 
 
-def softplus(x: Tensor) -> Tensor:
+def _softplus(x: Tensor) -> Tensor:
     """Compute log(1 + exp(x)) without overflow."""
     return x.logaddexp(x.new_zeros(()))
 
@@ -68,12 +68,12 @@ MLP_SILU = _activation(
 MLP_MISH = _activation(
     "mlp_mish",
     "Mish",
-    lambda x: x * softplus(x).tanh(),
+    lambda x: x * _softplus(x).tanh(),
 )
 MLP_SOFTPLUS = _activation(
     "mlp_softplus",
     "softplus",
-    softplus,
+    _softplus,
 )
 MLP_TANH = _activation(
     "mlp_tanh",

@@ -14,7 +14,7 @@ from autograder.assignment.mistakes import Mistake
 from autograder.sandbox.remote.client import Operation, Process
 from autograder.sandbox.remote.oracle_process import OracleProcess, TooLarge
 
-Steps = tuple[tuple[str, int], ...]
+WrongSteps = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Match:
     mistakes: tuple[Mistake, ...]
     layout_index: int
     count: int
-    steps: Steps = ()
+    steps: WrongSteps = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class ClassLayout:
     shapes: tuple[tuple[str, tuple[int, ...]], ...]
     sizes: Mapping[str, int]
     layout_index: int
-    steps: Steps
+    steps: WrongSteps
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import TypeVar
 
 import numpy as np
@@ -81,7 +81,7 @@ class Query:
         return {f"{prefix}{name}": self.flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in layout.items()}
 
 
-Step = tuple[Mistake, int]
+WrongStep = tuple[Mistake, int]
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Explanation:
     mistakes: tuple[Mistake, ...]
     layout_index: int
     count: int = 0
-    steps: tuple[Step, ...] = ()
+    steps: tuple[WrongStep, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _attention_levels(q: Query, only: Rows) -> Levels:
     d, H = q.sizes["d"], q.sizes["H"]
     single = [case for case in q.cases if case[0].shape[1] == 1]
     known_layouts: dict[tuple[int, bool], _Cache[layouts.Layout]] = {}
-    fits_single: dict[tuple[int, bytes, Steps], bool] = {}
+    fits_single: dict[tuple[int, bool, bytes, Steps], bool] = {}
     fitting: set[int] = set()  # layouts with H heads that fit at T=1
 
     def candidates(heads: int, max_mistakes: int, min_mistakes: int = 0) -> Iterator[Candidate]:
@@ -207,10 +207,10 @@ def _attention_levels(q: Query, only: Rows) -> Levels:
                     else ()
                 )
                 steps = _combine_steps((*implied, *changed)) if implied else plain
-                single_token, roles = _keep_single_token_steps(steps, layout)
+                single_token, roles = _keep_single_token_steps(steps)
                 # Layouts that differ only in queries and keys agree at T=1.
-                entries = b"".join(layout[role].tobytes() for role in roles if role in layout)
-                key = (heads, entries, single_token)
+                entries = b"".join(layout[role].tobytes() for role in roles or layout if role in layout)
+                key = (heads, "k" in layout, entries, single_token)
                 if key not in fits_single:
                     w = q.assign(layout, "a.")
                     fits_single[key] = q.fits(partial(model.attention, w=w, at="a", steps=single_token), single)
@@ -226,13 +226,18 @@ def _attention_levels(q: Query, only: Rows) -> Levels:
     yield itertools.chain(candidates(H, 2, 2), *(candidates(heads, 1, 1) for heads in others))
 
 
-def _keep_single_token_steps(steps: Steps, layout: layouts.Layout) -> tuple[Steps, Iterable[str]]:
-    """Return the steps that matter at T=1, where the softmax makes every attention weight 1, and the roles they use."""
-    if steps.softmax is not RIGHT.softmax or steps.split is not RIGHT.split:
-        return steps, layout
-    single = replace(steps, scale=RIGHT.scale, mask=RIGHT.mask, attend=RIGHT.attend)
+@cache
+def _keep_single_token_steps(steps: Steps) -> tuple[Steps, tuple[str, ...]]:
+    """Return the steps that matter at T=1, where most make every attention weight 1, and the roles that they use.
+
+    No roles means that all may be used.
+    """
+    heads = steps.split(torch.arange(8.0).reshape(2, 2, 1, 2))  # (B, H, T, d_head)
+    if not (steps.softmax(heads @ heads.mT) == 1).all():
+        return steps, ()
+    single = replace(steps, scale=RIGHT.scale, mask=RIGHT.mask, softmax=RIGHT.softmax, attend=RIGHT.attend)
     values_differ = steps.key is not RIGHT.key or steps.value is not RIGHT.value
-    return single, layout if values_differ else ("v", "o", "v.bias", "o.bias")
+    return single, () if values_differ else ("v", "o", "v.bias", "o.bias")
 
 
 def _attention_right(q: Query) -> Iterator[Function]:
@@ -391,7 +396,7 @@ _COMPONENTS: dict[str, tuple[Callable[[Query, Rows], Levels], Callable[[Query], 
 
 def _combine_mistakes(
     max_mistakes: int, only: Rows, *components: str, min_mistakes: int = 0
-) -> Iterator[tuple[Step, ...]]:
+) -> Iterator[tuple[WrongStep, ...]]:
     """Yield ``min_mistakes`` to ``max_mistakes`` mistakes, with the number of their ``steps``.
 
     Two mistakes change different steps. Without any, the accepted variants come too. If ``only`` has rows, only these
@@ -406,17 +411,18 @@ def _combine_mistakes(
     if min_mistakes <= 1 <= max_mistakes:
         yield from ((step,) for step in steps if not step[0].accepted)
     if max_mistakes > 1:
-        changes = {step: {*_combine_steps([step]).changes()} for step in steps}
+        changes = {step: {*_combine_steps((step,)).changes()} for step in steps}
         for first, second in itertools.combinations(steps, 2):
             if not (first[0].accepted and second[0].accepted) and not changes[first] & changes[second]:
                 yield first, second
 
 
-def _rows(changed: Iterable[Step]) -> list[Mistake]:
+def _rows(changed: Iterable[WrongStep]) -> list[Mistake]:
     return [row for row, _ in changed]
 
 
-def _combine_steps(changed: Iterable[Step]) -> Steps:
+@cache
+def _combine_steps(changed: tuple[WrongStep, ...]) -> Steps:
     return model.combine(row.steps[number] for row, number in changed)
 
 
