@@ -331,7 +331,7 @@ HEADS_SHARED = _attention(
         CountChange(
             "attention",
             lambda c: -3 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L,
-            lambda c: len(c.matrix_shapes("attention")) <= 4,
+            lambda c: len(c.matrix_shapes("attention")) <= 4,  # one head and the projection
         ),
     ),
 )

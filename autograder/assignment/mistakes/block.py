@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _block = partial(Mistake, "block", "task 5.3")
+
 Sublayer = Callable[["Tensor", Function, Function], "Tensor"]  # of its input, its norm and its layer
 
 

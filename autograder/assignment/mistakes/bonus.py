@@ -7,6 +7,7 @@ from functools import partial
 from autograder.assignment.mistakes.row import Mistake
 
 _bonus = partial(Mistake, "bonus", "going further")
+
 TIED_BY_COPY = _bonus(
     "tied_by_copy",
     "Both matrices hold the same values in two tensors, which diverge at the first training step.",

@@ -7,6 +7,7 @@ from functools import partial
 from autograder.assignment.mistakes.row import Mistake
 
 _generate = partial(Mistake, "generation", "task 5.3")
+
 GENERATE_ARGMAX = _generate(
     "generate_argmax",
     "generate always takes the most likely token; it should sample from the distribution.",
@@ -68,9 +69,7 @@ GENERATE_WITHOUT_PROMPT = _generate(
     "the tensor that the new tokens are appended to",
 )
 GENERATE_WRONG_NUMBER = _generate(
-    "generate_wrong_number",
-    "The number of new tokens is not max_new_tokens.",
-    "the number of loop iterations",
+    "generate_wrong_number", "The number of new tokens is not max_new_tokens.", "the number of loop iterations"
 )
 GENERATE_FIXED_SEED = _generate(
     "generate_fixed_seed",

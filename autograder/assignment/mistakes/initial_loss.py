@@ -7,6 +7,7 @@ from functools import partial
 from autograder.assignment.mistakes.row import Mistake
 
 _initial = partial(Mistake, "initial_loss", "task 5.4 (3)")
+
 WEIGHTS_UNINITIALISED = _initial(
     "weights_uninitialised",
     "A parameter is never initialised: it starts with arbitrary values, or with values that are not finite.",
@@ -54,9 +55,7 @@ SCALING_WITHOUT_SQRT = _initial(
     "the factor",
 )
 SCALING_INVERTED = _initial(
-    "scaling_inverted",
-    "The factor is sqrt(2L), so the weights grow instead of shrinking.",
-    "the factor",
+    "scaling_inverted", "The factor is sqrt(2L), so the weights grow instead of shrinking.", "the factor"
 )
 SCALING_CONSTANT = _initial(
     "scaling_constant",

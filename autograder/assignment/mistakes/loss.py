@@ -10,24 +10,14 @@ _loss = partial(Mistake, "loss", "task 5.3")
 
 WRONG_AXIS = r"Expected target size|Expected input batch_size"
 LOSS_SUMMED = _loss(
-    "loss_summed",
-    "That is the sum over all positions; it should be the mean.",
-    "the arguments of the loss",
+    "loss_summed", "That is the sum over all positions; it should be the mean.", "the arguments of the loss"
 )
 LOSS_OF_INPUTS = _loss(
-    "loss_of_inputs",
-    "That is the loss against idx instead of the targets.",
-    "the arguments of the loss",
+    "loss_of_inputs", "That is the loss against idx instead of the targets.", "the arguments of the loss"
 )
-LOSS_NEGATED = _loss(
-    "loss_negated",
-    "That is the correct loss with the wrong sign.",
-    "the sign of the loss",
-)
+LOSS_NEGATED = _loss("loss_negated", "That is the correct loss with the wrong sign.", "the sign of the loss")
 LOSS_OF_LAST_POSITION = _loss(
-    "loss_of_last_position",
-    "That is the loss at the last position only.",
-    "the arguments of the loss",
+    "loss_of_last_position", "That is the loss at the last position only.", "the arguments of the loss"
 )
 LOGITS_REORDERED = _loss(
     "logits_reordered",

@@ -40,60 +40,18 @@ def _has_other_width(c: ParameterCounts) -> bool:
     return bool(shapes) and all(d in shape for shape in shapes) and 4 * d not in sizes
 
 
-MLP_RELU = _activation(
-    "mlp_relu",
-    "ReLU",
-    lambda x: x.relu(),
-)
-MLP_LEAKY_RELU = _activation(
-    "mlp_leaky_relu",
-    "leaky ReLU",
-    lambda x: x.where(x > 0, 0.01 * x),
-)
-MLP_RELU_SQUARED = _activation(
-    "mlp_relu_squared",
-    "squared ReLU",
-    lambda x: x.relu().square(),
-)
-MLP_ELU = _activation(
-    "mlp_elu",
-    "ELU",
-    lambda x: x.where(x > 0, x.expm1()),
-)
-MLP_SILU = _activation(
-    "mlp_silu",
-    "SiLU",
-    lambda x: x * x.sigmoid(),
-)
-MLP_MISH = _activation(
-    "mlp_mish",
-    "Mish",
-    lambda x: x * _softplus(x).tanh(),
-)
-MLP_SOFTPLUS = _activation(
-    "mlp_softplus",
-    "softplus",
-    _softplus,
-)
-MLP_TANH = _activation(
-    "mlp_tanh",
-    "tanh",
-    lambda x: x.tanh(),
-)
-MLP_SIGMOID = _activation(
-    "mlp_sigmoid",
-    "sigmoid",
-    lambda x: x.sigmoid(),
-)
-MLP_SOFTMAX = _activation(
-    "mlp_softmax",
-    "softmax",
-    lambda x: x.softmax(-1),
-)
+MLP_RELU = _activation("mlp_relu", "ReLU", lambda x: x.relu())
+MLP_LEAKY_RELU = _activation("mlp_leaky_relu", "leaky ReLU", lambda x: x.where(x > 0, 0.01 * x))
+MLP_RELU_SQUARED = _activation("mlp_relu_squared", "squared ReLU", lambda x: x.relu().square())
+MLP_ELU = _activation("mlp_elu", "ELU", lambda x: x.where(x > 0, x.expm1()))
+MLP_SILU = _activation("mlp_silu", "SiLU", lambda x: x * x.sigmoid())
+MLP_MISH = _activation("mlp_mish", "Mish", lambda x: x * _softplus(x).tanh())
+MLP_SOFTPLUS = _activation("mlp_softplus", "softplus", _softplus)
+MLP_TANH = _activation("mlp_tanh", "tanh", lambda x: x.tanh())
+MLP_SIGMOID = _activation("mlp_sigmoid", "sigmoid", lambda x: x.sigmoid())
+MLP_SOFTMAX = _activation("mlp_softmax", "softmax", lambda x: x.softmax(-1))
 MLP_GELU_SIGMOID = _activation(
-    "mlp_gelu_sigmoid",
-    "x * sigmoid(1.702 * x), an approximation of GELU",
-    lambda x: x * (1.702 * x).sigmoid(),
+    "mlp_gelu_sigmoid", "x * sigmoid(1.702 * x), an approximation of GELU", lambda x: x * (1.702 * x).sigmoid()
 )
 MLP_LINEAR = _mlp(
     "mlp_linear",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from autograder.assignment.mistakes.row import CountChange, Effect, Mistake
-from autograder.assignment.oracle.model import Blocks, Function, Steps, run_in_turn, unembed
+from autograder.assignment.oracle.model import Blocks, Function, Run, Steps, run_in_turn, unembed
 from autograder.assignment.oracle.parameter_count import OUTSIDE
 
 if TYPE_CHECKING:
@@ -23,9 +22,7 @@ def _run_with_residual(x: Tensor, blocks: Blocks) -> Tensor:
     return x
 
 
-def _normalise_in_the_loop(
-    x: Tensor, blocks: Blocks, norm: Function, run: Callable[[Tensor, Blocks], Tensor]
-) -> Tensor:
+def _normalise_in_the_loop(x: Tensor, blocks: Blocks, norm: Function, run: Run) -> Tensor:
     def normalised(block: Function) -> Function:
         return lambda x: norm(block(x))
 

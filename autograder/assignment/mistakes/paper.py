@@ -9,10 +9,9 @@ from autograder.assignment.mistakes.row import Mistake
 _formula = partial(Mistake, "formula", "on paper, 2")
 _expected = partial(Mistake, "expected_loss", "task 5.4 (3)")
 _geometry = partial(Mistake, "geometry", "on paper, 3")
+
 FORMULA_PRINTED = _formula(
-    "formula_printed",
-    "The function prints its result and returns nothing.",
-    "the last line of the function",
+    "formula_printed", "The function prints its result and returns nothing.", "the last line of the function"
 )
 FORMULA_CONSTANT = _formula(
     "formula_constant",
@@ -29,11 +28,7 @@ FORMULA_BIASES_ADDED = _formula(
     "Biases are counted for query, key and value; in this course they have none.",
     "the term of the attention",
 )
-FORMULA_TIED = _formula(
-    "formula_tied",
-    "The V x d matrix is counted once; the untied model has two.",
-    "the last term",
-)
+FORMULA_TIED = _formula("formula_tied", "The V x d matrix is counted once; the untied model has two.", "the last term")
 SHARES_AS_FRACTIONS = _formula(
     "shares_as_fractions",
     "These are fractions of 1; they should be percentages.",
@@ -50,14 +45,10 @@ MATRICES_OF_ONE_HEAD = _formula(
     "the sizes of the attention's matrices",
 )
 EXPECTED_LOSS_GAP_MISSING = _expected(
-    "expected_loss_gap_missing",
-    "That is just ln V: the spread of the logits adds a second term.",
-    "the second term",
+    "expected_loss_gap_missing", "That is just ln V: the spread of the logits adds a second term.", "the second term"
 )
 EXPECTED_LOSS_GAP_DOUBLED = _expected(
-    "expected_loss_gap_doubled",
-    "The second term is twice as large as it should be.",
-    "ln E[exp z] for a normal z",
+    "expected_loss_gap_doubled", "The second term is twice as large as it should be.", "ln E[exp z] for a normal z"
 )
 EXPECTED_LOSS_ONE_TERM = _expected(
     "expected_loss_one_term",
@@ -70,14 +61,10 @@ EXPECTED_LOSS_GAP_NEGATIVE = _expected(
     "the sign of the second term",
 )
 EXPECTED_LOSS_STD = _expected(
-    "expected_loss_std",
-    "The standard deviation is used where the variance belongs.",
-    "the second term",
+    "expected_loss_std", "The standard deviation is used where the variance belongs.", "the second term"
 )
 GEOMETRY_NOT_CENTRED = _geometry(
-    "geometry_not_centred",
-    "The mean is not subtracted.",
-    "the projection orthogonal to the vector of ones",
+    "geometry_not_centred", "The mean is not subtracted.", "the projection orthogonal to the vector of ones"
 )
 GEOMETRY_UNBIASED = _geometry(
     "geometry_unbiased",

@@ -8,6 +8,7 @@ from autograder.assignment.mistakes.row import CountChange, Effect, Mistake
 from autograder.assignment.oracle.parameter_count import OUTSIDE
 
 _count = partial(Mistake, "parameters", "task 5.4 (1)")
+
 FINAL_NORM_MISSING = _count(
     "final_norm_missing",
     "There is no final LayerNorm.",

@@ -7,15 +7,10 @@ from functools import partial
 from autograder.assignment.mistakes.row import Mistake
 
 _shapes = partial(Mistake, "shapes", "task 5.4 (4)")
-SHAPES_PRINTED = _shapes(
-    "shapes_printed",
-    "The table is printed but not returned.",
-    "the last line of the function",
-)
+
+SHAPES_PRINTED = _shapes("shapes_printed", "The table is printed but not returned.", "the last line of the function")
 SHAPES_TENSORS = _shapes(
-    "shapes_tensors",
-    "The rows contain whole tensors; they should contain shapes.",
-    "the contents of each row",
+    "shapes_tensors", "The rows contain whole tensors; they should contain shapes.", "the contents of each row"
 )
 SHAPES_REVERSED = _shapes(
     "shapes_reversed",
@@ -23,9 +18,7 @@ SHAPES_REVERSED = _shapes(
     "the order of the rows",
 )
 SHAPES_WITHOUT_BATCH = _shapes(
-    "shapes_without_batch",
-    "The shapes leave out the batch axis.",
-    "how each shape is taken from its tensor",
+    "shapes_without_batch", "The shapes leave out the batch axis.", "how each shape is taken from its tensor"
 )
 SHAPES_HARD_CODED = _shapes(
     "shapes_hard_coded",

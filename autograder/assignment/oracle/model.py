@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Weights = Mapping[str, "Tensor"]
 Function = Callable[["Tensor"], "Tensor"]
+Sublayers = Callable[["Tensor", Function, Function, Function, Function], "Tensor"]  # x, norm1, attn, norm2, mlp
+Blocks = Sequence[Function]
+Run = Callable[["Tensor", Blocks], "Tensor"]
 EPS = 1e-5
 
 
@@ -75,10 +78,6 @@ def unembed(x: Tensor, w: Weights) -> Tensor:
     return x @ w["head"] + w.get("head.bias", 0.0)
 
 
-Blocks = Sequence[Function]
-Sublayers = Callable[["Tensor", Function, Function, Function, Function], "Tensor"]
-
-
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The steps of the computation, all correct by default; ``Steps(scale=...)`` is the model with another scale."""
@@ -98,10 +97,8 @@ class Steps:
     sublayers: Sublayers = compose_sublayers
     embed: Callable[[Tensor, Tensor], Tensor] = lambda table, idx: table[idx]
     add_positions: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda tok, pos, idx: tok + pos[: idx.shape[1]]
-    run_blocks: Callable[[Tensor, Blocks], Tensor] = run_in_turn
-    final_norm: Callable[[Tensor, Blocks, Function, Callable[[Tensor, Blocks], Tensor]], Tensor] = (
-        lambda x, blocks, norm, run: norm(run(x, blocks))
-    )
+    run_blocks: Run = run_in_turn
+    final_norm: Callable[[Tensor, Blocks, Function, Run], Tensor] = lambda x, blocks, norm, run: norm(run(x, blocks))
     unembed: Callable[[Tensor, Weights], Tensor] = unembed
 
     def changes(self) -> dict[str, Any]:
