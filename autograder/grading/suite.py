@@ -176,7 +176,7 @@ class Suite:
         if own not in self.verdicts or error is not None:
             verdict = self._make_verdict(self._rows[own], _get_needs(item), error)
             replaced = self.carried.get(own) or self.carried.get(item.path.stem)
-            if replaced and verdict.status not in ("not_implemented", "blocked"):
+            if replaced and not isinstance(error, StudentError):  # then nothing was measured
                 verdict = _add_replaced(verdict, replaced)
             self.verdicts[own] = verdict
             self._on_verdict(verdict)
@@ -352,8 +352,8 @@ def _locate_error(error: BaseException) -> str:
 
 def _add_replaced(verdict: Verdict, replaced: list[str]) -> Verdict:
     """Return a verdict that says which definitions were replaced by correct ones."""
-    names = f"{', '.join(replaced[:-1])} and {replaced[-1]}" if replaced[1:] else f"a correct {replaced[0]}"
-    measured = f"Measured with {'correct versions of ' * bool(replaced[1:])}{names} in place of yours."
+    names = f"{', '.join(replaced[:-1])} and {replaced[-1]}" if replaced[1:] else replaced[0]
+    measured = f"Measured with a correct {names} in place of yours."
     update = {
         "message": f"{verdict.message} {measured}".strip(),
         "evidence": verdict.evidence | {"replaced": replaced},

@@ -213,6 +213,6 @@ BLOCK_NORMS_MISSING = _block(
 )
 CONSTRUCTOR_ARGUMENTS = _block(
     "constructor_arguments",
-    "A part is built with the wrong arguments: perhaps their order differs from that of its __init__.",
+    "A part gets the wrong arguments, perhaps in the wrong order.",
     "the constructor call of that part",
 )
