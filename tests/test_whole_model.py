@@ -31,29 +31,36 @@ HEADS = {  # how an attention may keep its weights: the shapes for width d, H he
 
 @pytest.mark.parametrize("kind", HEADS)
 def test_a_layout_keeps_its_meaning_at_other_sizes(kind: str) -> None:
-    """There and back again it is the same one."""
-    small, large = {"d": 20, "H": 4}, {"d": 48, "H": 8}
-    known, shapes = HEADS[kind](20, 4, 5), HEADS[kind](48, 8, 6)
-    candidates = [
-        list(itertools.islice(layouts.candidate_layouts("attention", *at), 6))
-        for at in ((known, small), (shapes, large))
+    """The layouts are the same ones at all sizes, and each takes every entry of the tensors once."""
+    found = []
+    for sizes in ({"d": 20, "H": 4}, {"d": 48, "H": 8}):
+        d, H = sizes["d"], sizes["H"]
+        shapes = HEADS[kind](d, H, d // H)
+        found.append(list(layouts.attention_layouts(shapes, d, H)))
+        for layout in itertools.islice(found[0], 0, None, 50):
+            entries = layouts.build_layout(layout, shapes, sizes)
+            assert entries is not None
+            assert entries["o"].shape == (H, d // H, d)
+            every = np.concatenate([at.reshape(-1) for at in entries.values()])
+            assert np.array_equal(np.sort(every), np.arange(4 * d * d + d))
+    assert found[0] == found[1]
+
+
+def test_a_layout_says_which_entries_have_a_role() -> None:
+    layout = {"q": layouts.Source(("w*",), "rdhk", 1, 2), "o": layouts.Source(("out",), "rdHk")}
+    entries = layouts.build_layout(layout, [("w1", (4, 4)), ("w2", (4, 4)), ("out", (4, 4))], {"d": 4, "H": 2})
+    assert entries is not None
+    assert entries["q"].tolist() == [
+        [[16, 17], [20, 21], [24, 25], [28, 29]],
+        [[18, 19], [22, 23], [26, 27], [30, 31]],
     ]
-    for number, here in enumerate(candidates[0]):
-        there = layouts.same_layout("attention", known, small, number, shapes, large)
-        assert there is not None
-        again = next(i for i, other in enumerate(candidates[1]) if same(there, other))
-        back = layouts.same_layout("attention", shapes, large, again, known, small)
-        assert back is not None
-        assert same(back, here)
+    assert entries["o"].tolist() == [[[34, 38, 42, 46], [35, 39, 43, 47]], [[32, 36, 40, 44], [33, 37, 41, 45]]]
 
 
-def same(one: layouts.Layout, other: layouts.Layout) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[role], other[role]) for role in one)
-
-
-def test_no_layout_is_found_where_the_tensors_are_others() -> None:
-    known, other = HEADS["separate"](20, 4, 5), HEADS["fused"](96, 8, 12)
-    assert layouts.same_layout("attention", known, {"d": 20, "H": 4}, 0, other, {"d": 96, "H": 8}) is None
+def test_no_entries_are_found_if_the_tensors_differ() -> None:
+    layout = next(layouts.attention_layouts(HEADS["separate"](20, 4, 5), 20, 4))
+    assert layouts.build_layout(layout, HEADS["fused"](96, 8, 12), {"d": 96, "H": 8}) is None
+    assert layouts.build_layout(layout, HEADS["separate"](24, 4, 6), {"d": 20, "H": 4}) is None
 
 
 def test_a_part_is_found_wherever_all_of_its_tensors_are() -> None:
@@ -76,22 +83,22 @@ def test_the_oracle_composes_the_reference_from_its_layouts(
     model = ref.gpt.GPT(**sizes).eval()
     blocks = [model.blocks[i] for i in order]
     weights = {name: p.detach().numpy() for name, p in model.named_parameters()}
+    block_names = tuple(f"{n}.{p}" for n in ("ln1", "ln2") for p in ("weight", "bias"))
+    own = tuple(name for name in weights if "blocks" not in name)
+    norms = layouts.norm_layouts(layouts.stack_tensors([(name, (20,)) for name in block_names]), 20, ["ln1", "ln2"])
+    tables = layouts.model_layouts([(name, weights[name].shape) for name in own], 11, 9, 24)
+    attention, mlp = shapes(ref.gpt.MultiHeadAttention(20, 4, 9)), shapes(ref.gpt.MLP(20))
     parts = {
-        "attention": part(ref.gpt.MultiHeadAttention(20, 4, 9), {"d": 20, "H": 4}),
-        "mlp": part(ref.gpt.MLP(20), {"d": 20}),
-        "block": ClassLayout(
-            tuple((f"{n}.{p}", (24,)) for n in ("ln1", "ln2") for p in ("weight", "bias")), {"d": 24}, 0, ()
-        ),
-        "model": ClassLayout(
-            tuple((name, value.shape) for name, value in weights.items() if "blocks" not in name), sizes, 0, ()
-        ),
+        "attention": part(attention, next(layouts.attention_layouts(attention, 20, 4))),
+        "mlp": part(mlp, next(layouts.mlp_layouts(mlp, 20))),
+        "block": ClassLayout(block_names, next(norms)[0], ()),
+        "model": ClassLayout(own, next(tables)[0], ()),
     }
-    local = {kind: tuple(name for name, _ in parts[kind].shapes) for kind in ("attention", "mlp", "block")}
+    local = {kind: parts[kind].names for kind in ("attention", "mlp", "block")}
     inside = {"attention": "attn.", "mlp": "mlp.", "block": ""}
     named = tuple(
         {kind: tuple(f"blocks.{i}.{inside[kind]}{name}" for name in local[kind]) for kind in local} for i in range(3)
     )
-    own = tuple(name for name, _ in parts["model"].shapes)
     composed = Oracle(OracleProcess(zygote, ASSIGNMENT)).compose(ModelLayout(sizes, parts, local, named, own), weights)
     assert composed is not None
     idx = torch.randint(0, 11, (2, 7))
@@ -104,6 +111,9 @@ def test_the_oracle_composes_the_reference_from_its_layouts(
     assert composed.block_order([(idx.numpy(), logits + 1)], 1e-4) == ()
 
 
-def part(module: torch.nn.Module, sizes: dict[str, int]) -> ClassLayout:
-    """The reference's own layout, which is the first of all that are tried."""
-    return ClassLayout(tuple((name, tuple(p.shape)) for name, p in module.named_parameters()), sizes, 0, ())
+def shapes(module: torch.nn.Module) -> list[tuple[str, tuple[int, ...]]]:
+    return [(name, tuple(p.shape)) for name, p in module.named_parameters()]
+
+
+def part(tensors: list[tuple[str, tuple[int, ...]]], layout: layouts.Layout) -> ClassLayout:
+    return ClassLayout(tuple(name for name, _ in tensors), layout, ())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import re
 from collections.abc import Collection
 from typing import Any
@@ -337,9 +336,8 @@ def read_attention_weights(student: StudentCode, attention_comparison: Compariso
         return None
     own = [p for p in attention_comparison.module.parameters if p.name in attention_comparison.weights]
     shapes = [(p.name, p.shape) for p in own]
-    layout = next(
-        itertools.islice(layouts.candidate_layouts("attention", shapes, {"d": D, "H": H}), match.layout_index, None)
-    )
+    layout = layouts.build_layout(match.layout, shapes, {"d": D, "H": H})
+    assert layout is not None
     flat = np.concatenate([*(attention_comparison.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
     length = D // H  # positions that fit into one head
     for role in {"v", "o"} & layout.keys():  # the input itself may serve as values

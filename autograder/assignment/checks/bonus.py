@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -269,12 +268,8 @@ def _products_of_weights(
     if comparison.match is None or comparison.match.count != n.H:
         return []
     tensors = [(p.name, p.shape) for p in comparison.module.parameters if p.name in comparison.weights]
-    layout = next(
-        itertools.islice(
-            layouts.candidate_layouts("attention", tensors, {"d": n.d, "H": n.H}), comparison.match.layout_index, None
-        )
-    )
-    if not set(layouts.ROLES) <= layout.keys() or not all(name in weights for name, _ in tensors):
+    layout = layouts.build_layout(comparison.match.layout, tensors, {"d": n.d, "H": n.H})
+    if layout is None or not set(layouts.ROLES) <= layout.keys() or not all(name in weights for name, _ in tensors):
         return []
     flat = np.concatenate([*(weights[name].reshape(-1) for name, _ in tensors), [0.0, 1.0]])
     q, k, v, o = (flat[layout[role]] for role in ("q", "k", "v", "o"))

@@ -149,7 +149,7 @@ def test_gradients(
         and not penalised_mistakes(model_comparison.match.mistakes)
     ):
         right = oracle.gradients(
-            own, model_comparison.match.layout_index, n.arguments(), stub.astype(np.float32), idx, targets
+            own, model_comparison.match.layout, n.arguments(), stub.astype(np.float32), idx, targets
         )
         for name, gradient in right.items():
             gap = float(np.abs(got[name] - gradient).max() / max(1e-3, np.abs(gradient).max()))

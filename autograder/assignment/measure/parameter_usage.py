@@ -17,7 +17,7 @@ from autograder.assignment.sizes import Dims
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
-from autograder.sandbox.remote.replies import Parameter
+from autograder.sandbox.remote.replies import Parameter, is_matrix
 from autograder.sandbox.remote.student_code import StudentCode
 
 SHORT = (2, 7)  # enough tokens for most weights; the embedding tables need more
@@ -117,18 +117,20 @@ def has_formula_layout(student: StudentCode, model: ModuleProxy, dims: Dims) -> 
     d, sizes = dims.d, {"d": dims.d, "H": dims.H, "T_max": dims.T_max}
     attention = shapes(student.shared("MultiHeadAttention", sizes).parameters)
     mlp = shapes(student.shared("MLP", {"d": d}).parameters)
+    mlp_weights = sum(math.prod(shape) for _, shape in mlp if is_matrix(shape))
     block = shapes(student.shared("Block", sizes).parameters)
     around = subtract_shapes(block, attention, mlp)
     outside = subtract_shapes(shapes(model.parameters), *[block] * dims.L)
     if around is None or outside is None:
         return False
-    norms = (layout for layout, _ in layouts.norm_layouts(layouts.number_entries(around), d, ["ln1", "ln2"]))
+    norms = (layout for layout, _ in layouts.norm_layouts(layouts.stack_tensors(around), d, ["ln1", "ln2"]))
     rest = (layout for layout, _ in layouts.model_layouts(outside, dims.V, dims.T_max, d))
     return (
-        is_filled(attention, layouts.attention_layouts(attention, d, dims.H))
-        and is_filled(mlp, (layout for layout in layouts.mlp_layouts(mlp, d) if layout["up"].shape == (d, 4 * d)))
-        and is_filled(around, norms)
-        and is_filled(outside, rest)
+        is_filled(attention, layouts.attention_layouts(attention, d, dims.H), dims)
+        and mlp_weights == 8 * d * d
+        and is_filled(mlp, layouts.mlp_layouts(mlp, d), dims)
+        and is_filled(around, norms, dims)
+        and is_filled(outside, rest, dims)
     )
 
 
@@ -151,17 +153,16 @@ def subtract_shapes(
     return None if taken.total() else rest
 
 
-def is_filled(tensors: list[tuple[str, tuple[int, ...]]], candidates: Iterable[layouts.Layout]) -> bool:
+def is_filled(tensors: list[tuple[str, tuple[int, ...]]], candidates: Iterable[layouts.Layout], n: Dims) -> bool:
     """Return whether one of the first layouts uses every entry of ``tensors`` in the formula."""
     total = sum(math.prod(shape) for _, shape in tensors)
-    try:
-        return any(_count_used_entries(layout) == total for layout in itertools.islice(candidates, TRIED))
-    except ValueError:
-        return False  # incompatible shapes
+    first = itertools.islice(candidates, TRIED)
+    built = (layouts.build_layout(layout, tensors, n.arguments()) for layout in first)
+    return any(_count_used_entries(entries) == total for entries in built if entries)
 
 
-def _count_used_entries(layout: layouts.Layout) -> int:
-    places = np.concatenate([place.reshape(-1) for place in layout.values()])
+def _count_used_entries(entries: Mapping[str, np.ndarray]) -> int:
+    places = np.concatenate([place.reshape(-1) for place in entries.values()])
     return int(np.count_nonzero(np.bincount(places[places >= 0])))
 
 

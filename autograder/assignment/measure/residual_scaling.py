@@ -13,7 +13,7 @@ from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs, parameter_usage, whole_model
 from autograder.assignment.measure.comparison import Comparison
 from autograder.assignment.mistakes import Mistake
-from autograder.assignment.oracle.layouts import Layout, same_layout
+from autograder.assignment.oracle.layouts import build_layout
 from autograder.assignment.sizes import Dims
 from autograder.grading.verdict import Failed, Partial
 from autograder.sandbox.remote.errors import StudentError
@@ -62,7 +62,7 @@ class Sublayer:
     """The role of each entry of a class's tensors, at the sizes of this check."""
 
     parameters: list[Parameter]
-    layout: Layout
+    entries: Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -121,23 +121,22 @@ def find_sublayers(student: StudentCode, layouts: Mapping[str, Comparison], n: D
             return []
         if comparison.match.count != comparison.sizes.get("H", 0):
             return []
-        known = [(p.name, p.shape) for p in comparison.module.parameters if p.name in comparison.weights]
-        names = {re.sub("[0-9]+", "*", name) for name, _ in known}
+        names = {re.sub("[0-9]+", "*", name) for name in comparison.weights}
         try:
             parameters = [p for p in student.shared(name, sizes).parameters if re.sub("[0-9]+", "*", p.name) in names]
         except StudentError:
             return []
         shapes = parameter_usage.shapes(parameters)
-        layout = same_layout(component, known, comparison.sizes, comparison.match.layout_index, shapes, sizes)
-        if layout is None:
+        entries = build_layout(comparison.match.layout, shapes, sizes)
+        if entries is None:
             return []
-        sublayers.append(Sublayer(parameters, layout))
+        sublayers.append(Sublayer(parameters, entries))
     return sublayers
 
 
 def fan_in_and_out(sublayers: Iterable[Sublayer]) -> dict[str, tuple[int, int]]:
     """Return the fan-in and fan-out of each residual projection."""
-    shapes = {role: at.shape for part in sublayers for role, at in part.layout.items() if role in NEIGHBOURS}
+    shapes = {role: at.shape for part in sublayers for role, at in part.entries.items() if role in NEIGHBOURS}
     return {role: (math.prod(shape[:-1]), shape[-1]) for role, shape in shapes.items()}
 
 
@@ -159,7 +158,7 @@ def measure_matrices(
         ]
         for names in _select_effective(module, candidates, output_of) if len(candidates) > blocks else candidates:
             flat = np.concatenate([values[name].reshape(-1) for name in names])
-            for role, at in sublayer.layout.items():
+            for role, at in sublayer.entries.items():
                 if (at >= 0).all():
                     matrix = flat[at]
                     deviation = standard_deviation(matrix)

@@ -16,6 +16,7 @@ import numpy as np
 from autograder.assignment.measure import outputs, parameter_usage
 from autograder.assignment.measure.comparison import ROUNDED, Comparison, format_percent
 from autograder.assignment.mistakes import Mistake
+from autograder.assignment.oracle import layouts
 from autograder.assignment.oracle.client import ClassLayout, ComposedModel, ModelLayout, Oracle
 from autograder.assignment.sizes import Dims
 from autograder.grading.verdict import Failed
@@ -183,8 +184,7 @@ def compare_at(
     found = oracle.identify("model", own, cases[:1], sizes, {}, CLOSE, expected, blocks=blocks)
     same_mistakes = [match for match in found.matches if _deducted(match.mistakes) == expected]
     for match in same_mistakes[:1]:  # GPT's own tensors may be laid out differently than in GPT's own check
-        tensors = tuple((name, value.shape) for name, value in own.items())
-        again, order = compose_and_order(ClassLayout(tensors, n.arguments(), match.layout_index, match.steps))
+        again, order = compose_and_order(ClassLayout((*own,), match.layout, match.steps))
         if again and order:
             return _known_model(student, oracle, again.layout, order)
     others = {row for match in found.matches for row in _deducted(match.mistakes)} - expected
@@ -245,7 +245,7 @@ def assign_blocks(
     for component in ("attention", "mlp"):
         listed = _compared_tensors(classes[component].parameters, parts[component])
         found = prefixes(block, listed) or prefixes(block, _without_common_prefix(listed))
-        if len(found) != 1:
+        if len(found) != 1 or not layouts.uses_all(parts[component].layout, parameter_usage.shapes(listed)):
             return None
         local[component], inner[component] = tuple(p.name for p in listed), found[0]
     taken = {name for names in inner.values() for name in names}
@@ -293,13 +293,12 @@ def _without_common_prefix(part: Sequence[Parameter]) -> list[Parameter]:
 
 def _compared_tensors(parameters: Sequence[Parameter], part: ClassLayout) -> list[Parameter]:
     """Return the tensors that the class's own check compared: all but masks."""
-    masks = {name for name, _ in part.shapes}
-    return [p for p in parameters if not p.mask or p.name in masks]
+    return [p for p in parameters if not p.mask or p.name in part.names]
 
 
 def _has_names(part: ClassLayout, names: Sequence[str]) -> bool:
     """Return whether ``names`` are those that the class's own check compared, up to numbers in them."""
-    return [re.sub("[0-9]+", "*", name) for name, _ in part.shapes] == [re.sub("[0-9]+", "*", name) for name in names]
+    return [re.sub("[0-9]+", "*", name) for name in part.names] == [re.sub("[0-9]+", "*", name) for name in names]
 
 
 def _deducted(rows: Collection[Mistake]) -> set[Mistake]:
@@ -318,5 +317,5 @@ def _is_known(comparison: Comparison) -> bool:
 def _class_layout(comparison: Comparison) -> ClassLayout:
     match = comparison.match
     assert match is not None
-    shapes = tuple((p.name, p.shape) for p in comparison.module.parameters if p.name in comparison.weights)
-    return ClassLayout(shapes, comparison.sizes, match.layout_index, match.steps)
+    names = tuple(p.name for p in comparison.module.parameters if p.name in comparison.weights)
+    return ClassLayout(names, match.layout, match.steps)

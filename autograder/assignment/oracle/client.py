@@ -11,6 +11,7 @@ import numpy as np
 
 from autograder.assignment import mistakes
 from autograder.assignment.mistakes import Mistake
+from autograder.assignment.oracle.layouts import Layout, Source
 from autograder.sandbox.remote.client import Operation, Process
 from autograder.sandbox.remote.oracle_process import OracleProcess, TooLarge
 
@@ -19,24 +20,23 @@ WrongSteps = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A match with the oracle: the mistakes, the number of the layout, and the number of heads or blocks.
+    """A match with the oracle: the mistakes, the layout, and the number of heads or blocks.
 
     ``steps`` names the mistakes that change the oracle's steps, each with the number of the row's ``steps``.
     """
 
     mistakes: tuple[Mistake, ...]
-    layout_index: int
+    layout: Layout
     count: int
     steps: WrongSteps = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ClassLayout:
-    """The weight layout of one class, as found by its own check: tensors, sizes, number of the layout, steps."""
+    """The weight layout of one class, as found by its own check, the names of its tensors, and the steps."""
 
-    shapes: tuple[tuple[str, tuple[int, ...]], ...]
-    sizes: Mapping[str, int]
-    layout_index: int
+    names: tuple[str, ...]
+    layout: Layout
     steps: WrongSteps
 
 
@@ -80,6 +80,16 @@ KEPT = 4  # composed models kept in the oracle's process
 _numbers = itertools.count(1)  # numbers composed models, which the oracle's process keeps longer than a handle lives
 
 
+def write_layout(layout: Layout) -> dict[str, dict[str, Any]]:
+    """Return a layout in its form on the wire."""
+    return {role: asdict(source) for role, source in layout.items()}
+
+
+def read_layout(sources: Mapping[str, Mapping[str, Any]]) -> Layout:
+    """Return a layout from its form on the wire."""
+    return {role: Source(**source) for role, source in sources.items()}
+
+
 class Oracle:
     """The questions that checks ask the oracle."""
 
@@ -92,8 +102,8 @@ class Oracle:
     def compose(self, layout: ModelLayout, weights: Mapping[str, np.ndarray]) -> ComposedModel | None:
         """Compose the student's GPT from its classes, with the mistakes in ``layout``.
 
-        ``weights`` are the student's, by name, and decide the precision. None if the layout of a class, found at other
-        sizes, has no counterpart at these.
+        ``weights`` are the student's, by name, and decide the precision. None if they do not fit the layout of a class,
+        found at other sizes.
         """
         composed = ComposedModel(self, layout, weights)
         return composed if composed.exists() else None
@@ -139,7 +149,10 @@ class Oracle:
             return Findings(())
         matches = tuple(
             Match(
-                tuple(map(mistakes.named, m["mistakes"])), m["layout_index"], m["count"], tuple(map(tuple, m["steps"]))
+                tuple(map(mistakes.named, m["mistakes"])),
+                read_layout(m["layout"]),
+                m["count"],
+                tuple(map(tuple, m["steps"])),
             )
             for m in answer["matches"]
         )
@@ -164,7 +177,7 @@ class Oracle:
             "inputs": list(inputs),
             "sizes": dict(sizes),
             "probes": dict(probes),
-            "match": {"layout_index": match.layout_index, "count": match.count, "steps": match.steps},
+            "match": {"layout": write_layout(match.layout), "count": match.count, "steps": match.steps},
         }
         try:
             answer: list[np.ndarray] | None = self.ask("outputs", arguments)
@@ -175,14 +188,14 @@ class Oracle:
     def gradients(
         self,
         tensors: Mapping[str, np.ndarray],
-        layout_index: int,
+        layout: Layout,
         sizes: Mapping[str, int],
         probe: np.ndarray,
         idx: np.ndarray,
         targets: np.ndarray,
     ) -> dict[str, np.ndarray]:
         """Compute gradients of the loss for GPT's own ``tensors``, with x @ ``probe`` in place of each block."""
-        arguments = {"tensors": list(tensors.items()), "layout_index": layout_index, "sizes": dict(sizes)}
+        arguments = {"tensors": list(tensors.items()), "layout": write_layout(layout), "sizes": dict(sizes)}
         return dict(self.ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
 
     def has_model(self, composed: ComposedModel) -> bool:
@@ -203,7 +216,7 @@ class ComposedModel:
         self._number = next(_numbers)
 
     def exists(self) -> bool:
-        """Return whether the layouts of its classes have a counterpart at its sizes."""
+        """Return whether its weights fit the layouts of its classes."""
         try:
             return bool(self.ask("exists"))
         except TooLarge:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from typing import TypeVar
+from functools import cache, cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -47,6 +47,12 @@ class Query:
     max_layouts: int | None = None  # tried; None means all
     blocks: Sequence[Function] = ()  # a whole model's blocks; if empty, a stub for each
     tried: list[int] = field(default_factory=lambda: [0])
+    taken: dict[tuple[str, layouts.Source, int], Tensor] = field(default_factory=dict)
+
+    @cached_property
+    def stacks(self) -> layouts.Stacks:
+        """The tensors as layouts name them."""
+        return layouts.stack_both_ways(self.shapes)
 
     def fits(self, function: Function, cases: list[Case] | None = None) -> bool:
         """Return whether ``function`` gives the student's outputs, each entry to the tolerance times the largest."""
@@ -76,9 +82,14 @@ class Query:
         gap = float((own - y).abs().max()) / max(1.0, float(y.abs().max()))
         return gap if gap == gap else float("inf")  # NaN fits nothing
 
-    def assign(self, layout: layouts.Layout, prefix: str = "") -> dict[str, Tensor]:
-        """Return the tensors by the oracle's names, as ``layout`` assigns them."""
-        return {f"{prefix}{name}": self.flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in layout.items()}
+    def assign(self, layout: layouts.Layout, prefix: str = "", heads: int = 0) -> dict[str, Tensor]:
+        """Return the tensors by the oracle's names, as ``layout`` assigns them for H or another number of heads."""
+        lengths = layouts.axis_sizes(self.sizes | ({"H": heads} if heads else {}))
+        for role, source in layout.items():
+            if (role, source, heads) not in self.taken:
+                entries = layouts.find_entries(role, source, self.stacks, lengths)
+                self.taken[role, source, heads] = self.flat[torch.from_numpy(entries)]
+        return {f"{prefix}{role}": self.taken[role, source, heads] for role, source in layout.items()}
 
 
 WrongStep = tuple[Mistake, int]
@@ -86,13 +97,13 @@ WrongStep = tuple[Mistake, int]
 
 @dataclass(frozen=True)
 class Explanation:
-    """A match: the mistakes, the number of the layout, the number of heads or blocks, and the oracle's steps.
+    """A match: the mistakes, the layout, the number of heads or blocks, and the oracle's steps.
 
     ``steps`` are rows with the number of one of their ``steps``.
     """
 
     mistakes: tuple[Mistake, ...]
-    layout_index: int
+    layout: layouts.Layout
     count: int = 0
     steps: tuple[WrongStep, ...] = ()
 
@@ -123,14 +134,12 @@ def explain(component: str, q: Query) -> tuple[list[Explanation], Residual | Non
     return found, _find_nearest(q, right(q))
 
 
-def build_function(component: str, q: Query, layout_index: int, count: int, steps: Steps) -> Function | None:
+def build_function(component: str, q: Query, layout: layouts.Layout, count: int, steps: Steps) -> Function | None:
     """Return what the oracle computes with the tensors of an attention, MLP or block as in a match, if it exists."""
-    sizes = q.sizes | ({"H": count} if component == "attention" else {})
-    known_layouts = layouts.candidate_layouts(component, q.shapes, sizes)
-    layout = next(itertools.islice(known_layouts, layout_index, None), None)
-    if layout is None:
+    try:
+        w = q.assign(layout, "a.", count)
+    except (KeyError, ValueError):
         return None
-    w = q.assign(layout, "a.")
     if component == "block":
         return _compose_block(q, w, steps, "a")
     return partial({"attention": model.attention, "mlp": model.mlp}[component], w=w, at="a", steps=steps)
@@ -182,7 +191,7 @@ def _attention_levels(q: Query, only: Rows) -> Levels:
     d, H = q.sizes["d"], q.sizes["H"]
     single = [case for case in q.cases if case[0].shape[1] == 1]
     known_layouts: dict[tuple[int, bool], _Cache[layouts.Layout]] = {}
-    fits_single: dict[tuple[int, bool, bytes, Steps], bool] = {}
+    fits_single: dict[tuple[Any, ...], bool] = {}
     fitting: set[int] = set()  # layouts with H heads that fit at T=1
 
     def candidates(heads: int, max_mistakes: int, min_mistakes: int = 0) -> Iterator[Candidate]:
@@ -190,9 +199,7 @@ def _attention_levels(q: Query, only: Rows) -> Levels:
         # Rare layouts are tried only without mistakes: all combinations would be too many.
         with_rare = heads == H and not max_mistakes
         if (heads, with_rare) not in known_layouts:
-            found = (layouts.candidate_layouts if with_rare else layouts.common_layouts)(
-                "attention", q.shapes, {"d": d, "H": heads}
-            )
+            found = layouts.attention_layouts(q.shapes, d, heads, with_rare)
             known_layouts[heads, with_rare] = _Cache(itertools.islice(found, q.max_layouts))
         wrong = () if heads == H else (mistakes.attention.HEADS_WRONG_NUMBER,)
         for changed in _combine_mistakes(max_mistakes, only, "attention", min_mistakes=min_mistakes):
@@ -209,16 +216,15 @@ def _attention_levels(q: Query, only: Rows) -> Levels:
                 steps = _combine_steps((*implied, *changed)) if implied else plain
                 single_token, roles = _keep_single_token_steps(steps)
                 # Layouts that differ only in queries and keys agree at T=1.
-                entries = b"".join(layout[role].tobytes() for role in roles or layout if role in layout)
-                key = (heads, "k" in layout, entries, single_token)
+                key = (heads, "k" in layout, *map(layout.get, roles or layout), single_token)
                 if key not in fits_single:
-                    w = q.assign(layout, "a.")
+                    w = q.assign(layout, "a.", heads)
                     fits_single[key] = q.fits(partial(model.attention, w=w, at="a", steps=single_token), single)
                 if fits_single[key]:
                     fitting |= {number} if heads == H else set()
                     shown = (*wrong, *_find_tensor_mistakes(layout, heads))
-                    match = Explanation((*shown, *_rows(implied), *_rows(changed)), number, heads, (*implied, *changed))
-                    yield match, partial(model.attention, w=q.assign(layout, "a."), at="a", steps=steps)
+                    match = Explanation((*shown, *_rows(implied), *_rows(changed)), layout, heads, (*implied, *changed))
+                    yield match, partial(model.attention, w=q.assign(layout, "a.", heads), at="a", steps=steps)
 
     others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not only]
     yield candidates(H, 0)
@@ -241,14 +247,10 @@ def _keep_single_token_steps(steps: Steps) -> tuple[Steps, tuple[str, ...]]:
 
 
 def _attention_right(q: Query) -> Iterator[Function]:
-    for layout in _attention_layouts(q, q.sizes["H"]):
+    found = layouts.attention_layouts(q.shapes, q.sizes["d"], q.sizes["H"])
+    for layout in itertools.islice(found, q.max_layouts):
         if set(layouts.ROLES) <= layout.keys():
             yield partial(model.attention, w=q.assign(layout, "a."), at="a")
-
-
-def _attention_layouts(q: Query, heads: int) -> Iterator[layouts.Layout]:
-    sizes = {"d": q.sizes["d"], "H": heads}
-    return itertools.islice(layouts.candidate_layouts("attention", q.shapes, sizes), q.max_layouts)
 
 
 def _find_tensor_mistakes(layout: layouts.Layout, H: int) -> list[Mistake]:
@@ -256,15 +258,14 @@ def _find_tensor_mistakes(layout: layouts.Layout, H: int) -> list[Mistake]:
     found = []
     if "q.bias" in layout:
         found.append(mistakes.attention.QKV_BIASES)
-    if (layout["o"] < 0).all():
+    if not layout["o"].tensors:
         found.append(mistakes.attention.PROJECTION_MISSING)
     elif "o.bias" not in layout:
         found.append(mistakes.attention.ATTENTION_PROJ_BIAS_MISSING)
-    roles = [layout[role] for role in layouts.ROLES if role in layout]
-    shared = [H > 1 and np.array_equal(role[0], role[1]) for role in roles]
+    shared = [H > 1 and "h" not in layout[role].axes for role in layouts.ROLES if role in layout]
     if any(shared):
         found.append(mistakes.attention.HEADS_SHARED if all(shared) else mistakes.attention.HEADS_SHARE_KEYS_VALUES)
-    if layout["q"].shape[2] * H != layout["q"].shape[1]:
+    if "w" in layout["q"].axes:
         found.append(mistakes.attention.HEADS_FULL_WIDTH)
     return found
 
@@ -277,22 +278,22 @@ MLP_BIASES = {"up.bias": mistakes.mlp.MLP_UP_BIAS_MISSING, "down.bias": mistakes
 
 def _mlp_levels(q: Query, only: Rows) -> Levels:
     d = q.sizes["d"]
-    known_layouts = [(layout, q.assign(layout, "m.")) for layout in layouts.candidate_layouts("mlp", q.shapes, q.sizes)]
+    known_layouts = [(layout, q.assign(layout, "m.")) for layout in layouts.mlp_layouts(q.shapes, d)]
     for count in range(3):
         candidates = []
         for changed in _combine_mistakes(count, only, "mlp", min_mistakes=count):
             steps = _combine_steps(changed)
-            for number, (layout, w) in enumerate(known_layouts):
-                implied = [mistakes.mlp.MLP_WIDTH] if layout["up"].shape[1] != 4 * d else []
+            for layout, w in known_layouts:
+                implied = [mistakes.mlp.MLP_WIDTH] if w["m.up"].shape[1] != 4 * d else []
                 without = [row for role, row in MLP_BIASES.items() if role not in layout]
                 implied += [mistakes.mlp.MLP_BIASES_MISSING] if len(without) == 2 else without
-                found = Explanation((*implied, *_rows(changed)), number, steps=changed)
+                found = Explanation((*implied, *_rows(changed)), layout, steps=changed)
                 candidates.append((found, partial(model.mlp, w=w, at="m", steps=steps)))
         yield candidates
 
 
 def _mlp_right(q: Query) -> Iterator[Function]:
-    for layout in layouts.candidate_layouts("mlp", q.shapes, q.sizes):
+    for layout in layouts.mlp_layouts(q.shapes, q.sizes["d"]):
         yield partial(model.mlp, w=q.assign(layout, "m."), at="m")
 
 
@@ -307,22 +308,22 @@ def _block_levels(q: Query, only: Rows) -> Levels:
     for count in range(3):
         yield (
             (
-                Explanation(_merge_norm_mistakes(implied, _rows(changed)), number, steps=changed),
+                Explanation(_merge_norm_mistakes(implied, _rows(changed)), layout, steps=changed),
                 _compose_block(q, w, _combine_steps(changed)),
             )
             for changed in _combine_mistakes(count, only, "block", "norm", min_mistakes=count)
-            for number, (w, implied) in enumerate(known_layouts)
+            for layout, w, implied in known_layouts
         )
 
 
 def _block_right(q: Query) -> Iterator[Function]:
-    for w, _ in _norm_layouts(q):
+    for _, w, _ in _norm_layouts(q):
         yield _compose_block(q, w, RIGHT)
 
 
-def _norm_layouts(q: Query) -> Iterator[tuple[dict[str, Tensor], Mistake | None]]:
-    for layout, implied in layouts.norm_layouts(layouts.number_entries(q.shapes), q.sizes["d"], ["ln1", "ln2"]):
-        yield q.assign(layout, "b."), implied
+def _norm_layouts(q: Query) -> Iterator[tuple[layouts.Layout, dict[str, Tensor], Mistake | None]]:
+    for layout, implied in layouts.norm_layouts(layouts.stack_tensors(q.shapes), q.sizes["d"], ["ln1", "ln2"]):
+        yield layout, q.assign(layout, "b."), implied
 
 
 def _compose_block(q: Query, w: dict[str, Tensor], steps: Steps, at: str = "b") -> Function:
@@ -354,15 +355,15 @@ def _model_levels(q: Query, only: Rows) -> Levels:
             steps, rows = _combine_steps(changed), _rows(changed)
             if mistakes.model.LAST_BLOCK_UNUSED in rows and own_blocks not in (0, L):
                 continue  # no block is unused: there are fewer
-            for number, (layout, w, implied) in enumerate(known_layouts):
+            for layout, w, implied in known_layouts:
                 norm_absent = mistakes.model.FINAL_NORM_UNUSED in rows and implied is mistakes.norm.NORM_WITHOUT_AFFINE
-                more = [mistakes.model.POSITIONS_MISSING] if (layout["pos"] == layouts.ZERO).all() else []
+                more = [mistakes.model.POSITIONS_MISSING] if not layout["pos"].tensors else []
                 more += [mistakes.model.HEAD_BIAS] if "head.bias" in layout else []
                 more += [mistakes.model.BLOCKS_WRONG_NUMBER] if count != L else []
                 more += [mistakes.parameters.FINAL_NORM_MISSING] if norm_absent else []
                 own = None if norm_absent else implied
                 by_values = [row for row in rows if not norm_absent or row is not mistakes.model.FINAL_NORM_UNUSED]
-                found = Explanation((*more, *_merge_norm_mistakes(own, by_values)), number, count, changed)
+                found = Explanation((*more, *_merge_norm_mistakes(own, by_values)), layout, count, changed)
                 yield found, partial(model.stack, w=w, blocks=_take_blocks(q, count), steps=steps)
 
     others = [n for n in range(1, 9) if n != L and own_blocks in (0, n) and not only]

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from autograder.assignment import mistakes
 from autograder.assignment.oracle import diagnose
-from autograder.assignment.oracle.client import KEPT
-from autograder.assignment.oracle.layouts import model_layouts, number_entries, same_layout
+from autograder.assignment.oracle.client import KEPT, read_layout, write_layout
+from autograder.assignment.oracle.layouts import build_layout, number_entries
 from autograder.assignment.oracle.model import RIGHT, Function, StepsByComponent, attention, make_blocks, stack
 
 MAX_ORDERS = 120  # the most orders of the blocks to try: all of five blocks
@@ -62,7 +62,7 @@ class Operations:
         return model
 
     def do_exists(self, number: int) -> bool:
-        """Return whether the layouts of its classes have a counterpart at its sizes."""
+        """Return whether its weights fit the layouts of its classes."""
         return self._use_model(number).weights is not None
 
     def do_logits(self, number: int, idx: np.ndarray) -> Tensor | None:
@@ -110,8 +110,8 @@ class Operations:
         """Find the fewest known mistakes with which the oracle computes ``cases``: inputs and outputs of a class.
 
         ``matches`` are these explanations: one without mistakes if the correct model fits, none if no known one does.
-        ``layout_index`` numbers the layout of ``tensors`` among those that ``layouts`` yields. ``nearest`` is the
-        distance of the correct model if it does not fit. ``number`` is that of a composed model whose blocks are used.
+        ``nearest`` is the distance of the correct model if it does not fit. ``number`` is that of a composed model, of
+        which the blocks are used.
         """
         query = diagnose.Query(
             shapes=[(name, value.shape) for name, value in tensors],
@@ -130,7 +130,7 @@ class Operations:
             "matches": [
                 {
                     "mistakes": [row.name for row in f.mistakes],
-                    "layout_index": f.layout_index,
+                    "layout": write_layout(f.layout),
                     "count": f.count,
                     "steps": [(row.name, number) for row, number in f.steps],
                 }
@@ -163,7 +163,8 @@ class Operations:
         steps = mistakes.rebuild_steps(match["steps"])
         try:
             with torch.no_grad():
-                function = diagnose.build_function(component, query, match["layout_index"], match["count"], steps)
+                layout = read_layout(match["layout"])
+                function = diagnose.build_function(component, query, layout, match["count"], steps)
                 return [function(torch.from_numpy(x)) for x in inputs] if function else None
         except (RuntimeError, IndexError):
             return None
@@ -171,7 +172,7 @@ class Operations:
     def do_gradients(
         self,
         tensors: list[tuple[str, np.ndarray]],
-        layout_index: int,
+        layout: dict[str, Any],
         sizes: dict[str, int],
         probe: np.ndarray,
         idx: np.ndarray,
@@ -180,11 +181,10 @@ class Operations:
         """Compute gradients of the loss for GPT's own tensors, with a stub for each block."""
         flat = _flatten([value for _, value in tensors], probe.dtype).requires_grad_()
         shapes = [(name, value.shape) for name, value in tensors]
-        layout, _ = next(
-            itertools.islice(model_layouts(shapes, sizes["V"], sizes["T_max"], sizes["d"]), layout_index, None)
-        )
+        entries_by_role = build_layout(read_layout(layout), shapes, sizes)
+        assert entries_by_role is not None
         blocks: list[Function] = [lambda x: x @ torch.from_numpy(probe)] * sizes["L"]
-        w = {name: flat[torch.from_numpy(np.ascontiguousarray(at))] for name, at in layout.items()}
+        w = {role: flat[torch.from_numpy(at)] for role, at in entries_by_role.items()}
         logits = stack(torch.from_numpy(idx), w, blocks)
         chosen = logits.log_softmax(-1).gather(-1, torch.from_numpy(targets)[..., None])
         (-chosen.mean()).backward()  # type: ignore[no-untyped-call]
@@ -196,7 +196,7 @@ class Operations:
 def _assign_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:
     """Return GPT's ``weights`` by the oracle's names, as assigned by ``layout``; GPT's own only if known.
 
-    None if the layout of a class has no counterpart at these sizes.
+    None if they do not fit the layout of a class.
     """
     found: dict[str, Tensor] = {}
     for at, names, entries in _layouts_by_part(layout, {name: value.shape for name, value in weights.items()}):
@@ -210,9 +210,9 @@ def _assign_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> d
 def _layouts_by_part(
     layout: dict[str, Any], given: Mapping[str, tuple[int, ...]]
 ) -> Iterator[tuple[str, tuple[str, ...], dict[str, Tensor] | None]]:
-    """Yield prefix, tensor names and layout of each part of each block, and of GPT itself.
+    """Yield prefix, tensor names and entries by role of each part of each block, and of GPT itself.
 
-    The prefix is the oracle's; the layout is None if it has no counterpart at these sizes.
+    The prefix is the oracle's; there are no entries if the tensors do not fit the layout.
     """
     parts = [(f"{i}.", kind, names) for i, block in enumerate(layout["blocks"]) for kind, names in block.items()]
     if "model" in layout["parts"]:
@@ -220,24 +220,15 @@ def _layouts_by_part(
     sizes = tuple(layout["sizes"].items())
     for at, component, names in parts:
         part = layout["parts"][component]
-        known = tuple((name, tuple(shape)) for name, shape in part["shapes"])
         local = names if component == "model" else layout["local"][component]
         shapes = tuple((name, tuple(given[own])) for name, own in zip(local, names, strict=True))
-        yield (
-            at,
-            names,
-            _find_layout(component, known, tuple(part["sizes"].items()), part["layout_index"], shapes, sizes),
-        )
+        yield at, names, _find_entries(tuple(read_layout(part["layout"]).items()), shapes, sizes)
 
 
 @functools.lru_cache(maxsize=16)
-def _find_layout(
-    component: str, known: Any, known_sizes: Any, number: int, shapes: Any, sizes: Any
-) -> dict[str, Tensor] | None:
-    layout = same_layout(component, known, dict(known_sizes), number, shapes, dict(sizes))
-    if layout is None:
-        return None
-    return {role: torch.from_numpy(np.ascontiguousarray(at)) for role, at in layout.items()}
+def _find_entries(layout: Any, shapes: Any, sizes: Any) -> dict[str, Tensor] | None:
+    entries = build_layout(dict(layout), shapes, dict(sizes))
+    return {role: torch.from_numpy(at) for role, at in entries.items()} if entries else None
 
 
 def _flatten(tensors: list[np.ndarray], dtype: np.dtype[Any]) -> Tensor:

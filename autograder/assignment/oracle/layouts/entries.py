@@ -1,45 +1,173 @@
-"""Number the entries of a class's tensors, and cut fused tensors into matrices."""
+"""Describe a role by the order of its tensors' axes, and find its entries at any sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+import math
+import operator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.sandbox.remote.replies import is_matrix
-
 Shapes = Sequence[tuple[str, Sequence[int]]]
-Tensors = Sequence[tuple[str, np.ndarray]]  # names, and arrays of entry numbers
-Layout = dict[str, np.ndarray]  # arrays of entry numbers, by the oracle's names
+Stacks = Mapping[str, np.ndarray]  # arrays of entry numbers (n, *shape), by the name of their n tensors
 ZERO, ONE = -2, -1  # the constants that follow the entries
+# The oracle's order of each role's axes, (d,) if not listed. The letters: d width, h heads, k width of a head,
+# m inner width of the MLP, v vocabulary, t positions.
+AXES = {
+    **dict.fromkeys(("q", "k", "v"), "hdk"),
+    **dict.fromkeys(("q.bias", "k.bias", "v.bias"), "hk"),
+    "o": "hkd",
+    "up": "dm",
+    "up.bias": "m",
+    "down": "md",
+    "tok": "vd",
+    "pos": "td",
+    "head": "dv",
+    "head.bias": "v",
+}
+# The same axis in other forms: heads in reverse, heads of full width, one more position, and positions and vocabulary
+# in one table with the role's rows first (j) or last (J).
+FORMS = {"H": "h", "w": "k", "u": "t"}
 
 
-def number_entries(shapes: Shapes) -> Tensors:
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The tensors that hold a role, and the order of their axes.
+
+    ``tensors`` are names with * for each number. Tensors that share such a name belong to several heads or roles, and
+    are stacked; those of vectors are joined end to end. ``axes`` are the axes of the result, of which r has length
+    ``parts``: the role is its number ``part``. An axis h is missing if all heads share the role. Without tensors, all
+    entries are the constant ``part``, and "o" is the identity.
+    """
+
+    tensors: tuple[str, ...] = ()
+    axes: str = ""
+    part: int = 0
+    parts: int = 1
+
+
+Layout = Mapping[str, Source]  # by the oracle's names
+
+
+def number_entries(shapes: Shapes) -> list[tuple[str, np.ndarray]]:
     """Number the entries of all tensors end to end, each tensor's in its own shape."""
     found, start = [], 0
     for name, shape in shapes:
-        size = int(np.prod(shape, dtype=np.int64))
+        size = math.prod(shape)
         found.append((name, np.arange(start, start + size).reshape(tuple(shape))))
         start += size
     return found
 
 
-def drop_unit_axes(value: np.ndarray) -> np.ndarray:
-    """Drop the size-1 axes that a batch or a convolution adds to a matrix; flatten a vector."""
-    if not is_matrix(value.shape):
-        return value.reshape(-1)
-    while value.ndim > 2 and 1 in value.shape:
-        value = value.squeeze(axis=value.shape.index(1))
-    return value
+def stack_tensors(shapes: Shapes, by_name: bool = True) -> Stacks:
+    """Stack tensors of one shape whose names differ only in numbers, or of one shape only, unless ``by_name``.
+
+    Their name has * for each number, and ' for each earlier stack of the same name.
+    """
+    groups: dict[tuple[str, tuple[int, ...]], list[np.ndarray]] = {}
+    for name, value in number_entries(shapes):
+        if value.size:
+            groups.setdefault((re.sub("[0-9]+", "*", name) if by_name else "", value.shape), []).append(value)
+    stacks: dict[str, np.ndarray] = {}
+    for (name, _), values in groups.items():
+        while name in stacks:
+            name += "'"
+        stacks[name] = np.stack(values)
+    return stacks
 
 
-def split_fused(matrices: Tensors, count: int, size: int) -> Iterator[list[np.ndarray]]:
-    """Yield layouts of a single tensor of ``count`` times ``size`` entries as ``count`` matrices."""
-    if len(matrices) != 1 or matrices[0][1].size != count * size:
-        return
-    value = matrices[0][1]
-    for axis, length in enumerate(value.shape):
-        if value.ndim > 2 and length == count:
-            yield [np.take(value, i, axis) for i in range(count)]
-        elif value.ndim == 2 and length % count == 0:
-            yield np.split(value, count, axis)
+def stack_both_ways(shapes: Shapes) -> Stacks:
+    """Return all stacks that a source may name: by name, and by shape only."""
+    return {**stack_tensors(shapes, by_name=False), **stack_tensors(shapes)}
+
+
+def axis_sizes(sizes: Mapping[str, int]) -> dict[str, int]:
+    """Return the length of each axis by its letter, but for m, which follows from the tensor."""
+    d, H = sizes["d"], sizes.get("H", 1)
+    lengths = {"d": d, "h": H, "H": H, "k": d // H, "w": d}
+    if "V" in sizes:
+        V, T_max = sizes["V"], sizes["T_max"]
+        lengths |= {"v": V, "t": T_max, "u": T_max + 1, "j": V + T_max, "J": V + T_max}
+    return lengths
+
+
+def split_axes(value: np.ndarray, axes: str, lengths: Mapping[str, int]) -> np.ndarray | None:
+    """Reshape ``value`` to ``axes`` if each of its own axes is one or several of them, else return None."""
+    shape = [lengths[letter] for letter in axes]
+    if math.prod(shape) != value.size or not _bounds(value.shape) <= _bounds(shape):
+        return None
+    return value.reshape(shape)
+
+
+def _bounds(shape: Sequence[int]) -> set[int]:
+    """Return where one axis ends and the next begins, as the product of all lengths so far."""
+    return {1, *itertools.accumulate(shape, operator.mul)}
+
+
+def axis_orders(
+    stack: np.ndarray, letters: Sequence[str], parts: int, lengths: Mapping[str, int]
+) -> Iterator[list[str]]:
+    """Yield the orders in ``letters`` that the axes of ``stack`` can have, with ``parts`` roles along an axis r.
+
+    Those of one list cut the stack into the same parts, so each part may have an order of its own.
+    """
+    lengths, bounds = {**lengths, "r": parts}, _bounds(stack.shape)
+    found: dict[int, list[str]] = {}
+    seen = set()
+    for at in range(len(letters[0]) + 1):
+        for order in letters:
+            axes = f"{order[:at]}r{order[at:]}"
+            longer = "".join(letter for letter in axes if lengths[letter] > 1)  # an axis of length 1 fits anywhere
+            whole = math.prod(lengths[letter] for letter in axes[: axes.index("d") + 1])  # nothing is inside of d
+            if longer not in seen and whole in bounds and split_axes(stack, axes, lengths) is not None:
+                seen.add(longer)
+                found.setdefault(math.prod(lengths[letter] for letter in axes[:at]), []).append(axes)
+    yield from found.values()
+
+
+def find_entries(role: str, source: Source, stacks: Stacks, lengths: Mapping[str, int]) -> np.ndarray:
+    """Return the entry numbers of ``role``, with its axes as in the oracle. Raises KeyError or ValueError if absent."""
+    wanted = AXES.get(role, "d")
+    if not source.tensors:
+        value = np.full([lengths[letter] for letter in wanted], source.part)
+        return np.where(np.eye(lengths["d"]).reshape(value.shape) == 1, ONE, ZERO) if role == "o" else value
+    values = [stacks[name] for name in source.tensors]
+    value = values[0] if len(wanted) > 1 else np.concatenate([value.reshape(-1) for value in values])
+    lengths = {**lengths, "r": source.parts}
+    unknown = [letter for letter in source.axes if letter not in lengths]
+    lengths |= dict.fromkeys(unknown, value.size // math.prod(lengths.get(letter, 1) for letter in source.axes))
+    split = split_axes(value, source.axes, lengths)
+    if split is None:
+        raise ValueError(f"{role} has no axes {source.axes}")
+    split = np.moveaxis(split, source.axes.index("r"), 0)[source.part]
+    axes = source.axes.replace("r", "")
+    if "h" in wanted and not {"h", "H"} & {*axes}:  # one for all heads
+        split, axes = np.broadcast_to(split, (lengths["h"], *split.shape)), f"h{axes}"
+    for at, letter in enumerate(axes):
+        own = FORMS.get(letter, letter)
+        if letter == "H":
+            split = np.flip(split, at)
+        elif letter in "jJ":
+            own = wanted.replace("d", "")
+            rows = range(lengths[own]) if letter == "j" else range(lengths["j"] - lengths[own], lengths["j"])
+            split = split.take(rows, at)
+        axes = axes.replace(letter, own)
+    return split.transpose([axes.index(letter) for letter in wanted]).copy()
+
+
+def uses_all(layout: Layout, shapes: Shapes) -> bool:
+    """Return whether each of the tensors has a role."""
+    used = {name for source in layout.values() for name in source.tensors}
+    return used in ({*stack_tensors(shapes)}, {*stack_tensors(shapes, by_name=False)})
+
+
+def build_layout(layout: Layout, shapes: Shapes, sizes: Mapping[str, int]) -> dict[str, np.ndarray] | None:
+    """Return the entry numbers of each role of ``layout``; None if the tensors do not fit it."""
+    stacks, lengths = stack_both_ways(shapes), axis_sizes(sizes)
+    try:
+        return {role: find_entries(role, source, stacks, lengths) for role, source in layout.items()}
+    except (KeyError, ValueError):
+        return None

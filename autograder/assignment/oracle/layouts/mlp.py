@@ -5,29 +5,48 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from autograder.assignment.oracle.layouts.entries import Layout, Shapes, drop_unit_axes, number_entries, split_fused
+from autograder.assignment.oracle.layouts.entries import Layout, Shapes, Source, axis_orders, axis_sizes, stack_tensors
 from autograder.sandbox.remote.replies import is_matrix
+
+MAX_VECTORS = 2  # a bias of each projection
 
 
 def mlp_layouts(shapes: Shapes, d: int) -> Iterator[Layout]:
-    """Yield layouts of an MLP's tensors as up (d, h), down (h, d) and their biases, for any inner width h."""
-    tensors = number_entries(shapes)
-    matrices = [(name, drop_unit_axes(value)) for name, value in tensors if is_matrix(value.shape)]
-    vectors = [value.reshape(-1) for _, value in tensors if not is_matrix(value.shape)]
-    if len(vectors) > 2:
+    """Yield layouts of an MLP's tensors as up (d, m), down (m, d) and their biases, for any inner width m."""
+    stacks = stack_tensors(shapes)
+    matrices = {name: stack for name, stack in stacks.items() if is_matrix(stack.shape[1:])}
+    vectors = [
+        (Source((name,), "", part, len(stack)), stack[0].size)
+        for name, stack in stacks.items()
+        if name not in matrices
+        for part in range(len(stack))
+    ]
+    if len(matrices) not in (1, 2) or len(vectors) > MAX_VECTORS:
         return
-    separate = [value for _, value in matrices] if len(matrices) == 2 else []
-    pairs = [separate] if separate else list(split_fused(matrices, 2, 4 * d * d))
-    for first, second in itertools.chain.from_iterable(map(itertools.permutations, pairs)):
-        if first.ndim != 2 or second.ndim != 2:
-            continue
-        for up in (first.T, first):
-            for down in (second.T, second):
-                if up.shape[0] != d or down.shape != up.shape[::-1]:
-                    continue
-                layout = {"up": up, "down": down}
-                biases = [("up.bias", up.shape[1]), ("down.bias", d)]
-                for order in itertools.permutations(vectors):
-                    for roles in itertools.combinations(biases, len(order)):
-                        if all(len(v) == size for v, (_, size) in zip(order, roles, strict=True)):
-                            yield layout | {name: v for v, (name, _) in zip(order, roles, strict=True)}
+    parts = 2 // len(matrices)  # one stack has both projections, or each has its own
+    widths = {stack.size // (parts * d) for stack in matrices.values()}
+    if len(widths) > 1 or (parts == 2 and widths != {4 * d}):
+        return
+    lengths = axis_sizes({"d": d}) | {"m": widths.pop()}
+    options = [list(axis_orders(stack, ("md", "dm"), parts, lengths)) for stack in matrices.values()]
+    for chosen in itertools.product(*options):
+        slots = [
+            [Source((name,), axes, part, parts) for axes in orders]
+            for name, orders in zip(matrices, chosen, strict=True)
+            for part in range(parts)
+        ]
+        for first, second in itertools.permutations(slots):
+            for up, down in itertools.product(first, reversed(second)):
+                yield from _add_biases({"up": up, "down": down}, vectors, {"up": lengths["m"], "down": d})
+
+
+def _add_biases(layout: Layout, vectors: list[tuple[Source, int]], widths: dict[str, int]) -> Iterator[Layout]:
+    """Yield the layout with the vectors as the biases that their sizes allow."""
+    for order in itertools.permutations(vectors):
+        for roles in itertools.combinations(widths, len(order)):
+            if all(size == widths[role] for (_, size), role in zip(order, roles, strict=True)):
+                biases = {
+                    f"{role}.bias": Source(bias.tensors, "rm" if role == "up" else "rd", bias.part, bias.parts)
+                    for (bias, _), role in zip(order, roles, strict=True)
+                }
+                yield {**layout, **biases}

@@ -9,18 +9,22 @@ import numpy as np
 
 from autograder.assignment import mistakes
 from autograder.assignment.mistakes import Mistake
-from autograder.assignment.oracle.layouts.entries import ONE, ZERO, Layout, Tensors
+from autograder.assignment.oracle.layouts.entries import ONE, ZERO, Layout, Source, Stacks
 
 
-def norm_layouts(tensors: Tensors, d: int, names: Sequence[str]) -> Iterator[tuple[Layout, Mistake | None]]:
+def norm_layouts(stacks: Stacks, d: int, names: Sequence[str]) -> Iterator[tuple[Layout, Mistake | None]]:
     """Yield layouts of vectors as gains and biases of the norms ``names``, each with the mistake that it implies."""
-    small = [value.reshape(-1) for _, value in tensors if value.size <= 4 * d]
-    if sum(map(len, small)) % d:
-        small = [value for value in small if len(value) % d == 0]
+    small = {name: stack.size for name, stack in stacks.items() if stack[0].size <= 4 * d}
+    if sum(small.values()) % d:
+        small = {name: size for name, size in small.items() if size % d == 0}
     # One tensor may hold gain and bias, or several tensors one of them.
-    vectors = list(np.concatenate(small).reshape(-1, d)) if small else []
-    one, zero = np.full(d, ONE), np.full(d, ZERO)
+    count = sum(small.values()) // d
+    one, zero = Source(part=ONE), Source(part=ZERO)
     slots = [f"{name}.{part}" for name in names for part in ("gain", "bias")]
+    if count > len(slots):
+        return
+    starts = np.concatenate([np.zeros(0, int), *(stacks[name].reshape(-1) for name in small)])[::d]
+    vectors = [Source((*small,), "rd", int(part), count) for part in np.argsort(starts)]  # as the class lists them
     if len(vectors) == len(slots):
         for order in itertools.permutations(vectors):
             yield dict(zip(slots, order, strict=True)), None
