@@ -21,10 +21,11 @@ from autograder.course import commands
 from autograder.course.gradebook.rescore import rescore
 from autograder.course.gradebook.results import compute_results
 from autograder.course.gradebook.store import Gradebook
-from autograder.course.intake import collect, downloads
+from autograder.course.intake import downloads
 from autograder.course.intake.identity import make_person
 from autograder.course.output.grade_export import export_grades
 from autograder.grading.report import Report
+from autograder.submission import choose
 from tests import course_kit
 from tests.course_kit import Course, query
 
@@ -112,7 +113,7 @@ def test_a_student_called_submitted_does_not_make_it_a_course_of_nbgrader(course
     for name in ("ann", "bob"):
         hand(course.source / "all" / name)
     hand(course.source / "all" / "submitted" / "ann" / "step-05", WRONG)
-    hand(course.source / "all" / "submitted" / "bob" / "step-05", WRONG)
+    hand(course.source / "all" / "submitted" / "bob" / "step-05", f"{WRONG}# bob\n")
     course.regrade(forms(course.source / "all")[form])
     assert course.scores() == {"ann": 100.0, "bob": 100.0, "submitted": None}
 
@@ -351,7 +352,7 @@ def test_names_that_are_no_utf8_stop_nobody(course: Course, name: bytes) -> None
 
 
 def test_many_files_of_one_student_stop_nobody(course: Course) -> None:
-    course.patch.setattr(collect, "MAX_ENTRIES", 2000)
+    course.patch.setattr(choose, "MAX_ENTRIES", 2000)
     path = course.source / "all.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for name in ("ann", "bob", "mia"):
@@ -361,7 +362,7 @@ def test_many_files_of_one_student_stop_nobody(course: Course) -> None:
             archive.writestr(f"mia/node_modules/{n}.py", "")
     course.regrade(path)
     assert course.scores() == {"ann": 100.0, "bob": 100.0, "mia": 100.0, "eve": None}
-    assert "more than 2000 files; ask for the code alone" in course.said()
+    assert "more than 2000 files; submit only the code" in course.said()
 
 
 def test_folders_without_end_stop_nobody(course: Course) -> None:

@@ -12,9 +12,11 @@ import pytest
 
 from autograder.assignment import ASSIGNMENT
 from autograder.submission.archive import MAX_FILE, BadSubmission
-from autograder.submission.read import MAX_FILES, read_submission
+from autograder.submission.choose import MAX_FILES
+from autograder.submission.read import read_submission
 
 CODE = b"class GPT: pass\n"
+OTHER = b"class GPT: other = 1\n"
 HEAD = (ASSIGNMENT.handed_out / "head.py").read_bytes()
 
 
@@ -211,12 +213,11 @@ def test_a_folder_without_gpt_is_refused_with_what_it_holds(tmp_path: Path) -> N
     (make(tmp_path / "notes") / "step-05.ipynb").write_text("{}")
     refused(tmp_path / "notes", "step-05.ipynb: no cells in it", "save it again")
     refused(make(tmp_path / "other", model=CODE, paper=CODE), "model.py, paper.py", "named gpt.py")
-    refused(make(tmp_path / "deep" / "a" / "b", gpt=CODE).parent.parent, "no gpt.py")
 
 
 def test_two_candidates_are_refused_with_both_names(tmp_path: Path) -> None:
     make(tmp_path, gpt=CODE)
-    make(tmp_path / "old", gpt=CODE)
+    make(tmp_path / "old", gpt=OTHER)
     refused(tmp_path, str(tmp_path / "gpt.py"), str(tmp_path / "old" / "gpt.py"))
 
 
@@ -260,9 +261,9 @@ def test_a_zip_file_that_cannot_be_read_whole_is_refused(tmp_path: Path) -> None
     for data in (b"", b"PK\3\4", CODE, good[:-30], good[: len(good) // 2], good.replace(good[40:60], b"\xff" * 20)):
         path.write_bytes(data)
         refused(path)
-    for name in ("../gpt.py", "../../gpt.py", "a/b/gpt.py", "essay.txt"):
+    for name in ("../gpt.py", "../../gpt.py", "essay.txt"):
         refused(pack(path, {name: CODE}), "no gpt.py")
-    refused(pack(path, {"gpt.py": CODE, "old/gpt.py": CODE}), "2 candidates")
+    refused(pack(path, {"gpt.py": CODE, "old/gpt.py": OTHER}), "2 candidates")
     refused(pack(path, {"gpt.py": b"/etc/passwd"}, stat.S_IFLNK | 0o777), "link")
     refused(pack(path, {"gpt.py": b"#" * (50 << 20)}), "larger than")
     path.write_bytes(good.replace(b"\x00\x00\x08\x00", b"\x01\x00\x08\x00"))  # the flag of an encrypted member
@@ -292,7 +293,7 @@ def test_a_file_without_permission_is_refused(tmp_path: Path) -> None:
 
 def test_names_that_would_disturb_a_terminal_or_a_line_do_not(tmp_path: Path) -> None:
     make(tmp_path / "ada\x1b[2J\nlovelace", gpt=CODE)
-    make(tmp_path / "babbage", gpt=CODE)
+    make(tmp_path / "babbage", gpt=OTHER)
     refused(tmp_path, "2 candidates")
     assert read_submission(tmp_path / "ada\x1b[2J\nlovelace", ASSIGNMENT).id.isprintable()
     with pytest.raises(BadSubmission) as error:

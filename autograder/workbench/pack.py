@@ -38,7 +38,7 @@ def pack(assignment: Assignment, path: Path, target: Path, history: Path | None)
         notes.append(f"This cannot be graded: {error}.")
     else:
         sha256 = read.sha256
-        kept = {name: data for name, data in found.items() if _is_work(name, read)}
+        kept = _select_work(found, read)
     unanswered = max(data.count(UNANSWERED) for name, data in kept.items()) if kept else 0
     if ANSWERS not in found and not any(name.endswith(".ipynb") for name in kept):
         notes.append(f"{ANSWERS} is missing, and with it the written answers.")
@@ -69,11 +69,15 @@ def _find_files(path: Path, assignment: Assignment) -> dict[str, bytes]:
     return found
 
 
-def _is_work(name: str, read: Submission) -> bool:
-    """Return whether a file is part of the graded work; of the main file and the notebook, only the edited one is."""
-    if name.endswith(".ipynb"):
-        return NOTEBOOK in read.names
-    return name == ANSWERS or name in read.names
+def _select_work(found: dict[str, bytes], read: Submission) -> dict[str, bytes]:
+    """Return the graded files, wherever they were found, and the answers; a notebook keeps its text and outputs."""
+    kept = {
+        name: data
+        for name, data in found.items()
+        if name == ANSWERS or name in read.names or (name.endswith(".ipynb") and NOTEBOOK in read.names)
+    }
+    graded = {name: read.files[name] for name in read.names if name.endswith(".py")}
+    return kept | {name: data for name, data in graded.items() if name not in kept}
 
 
 def _describe_last_run(last: Run | None, sha256: str) -> list[str]:

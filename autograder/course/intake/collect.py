@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import tempfile
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from autograder.core.assignment import Assignment
@@ -16,15 +14,12 @@ from autograder.core.atomic import write_whole
 from autograder.core.text import clean
 from autograder.course.intake import downloads
 from autograder.course.intake.downloads import CODE, Attempt
-from autograder.course.intake.export_files import Entry
 from autograder.course.intake.identity import Person, one_line
-from autograder.submission import notebook
-from autograder.submission.archive import MAX_ZIP, BadSubmission, SourceFile, check_size, get_size_limit, make_printable
-from autograder.submission.read import Submission, choose_files, make_submission, read_submission
+from autograder.submission.archive import BadSubmission, make_printable
+from autograder.submission.choose import choose_files, choose_single
+from autograder.submission.read import Submission, make_submission
 
 PLACE = "submission"  # stands for the path of an attempt in messages
-MAX_ENTRIES = 200_000  # of one submission
-MAX_FILES = 500  # Python files, notebooks and zip files among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,64 +103,16 @@ def archive_sources(found: Submission) -> bytes:
 
 
 def read_attempt(attempt: Attempt, assignment: Assignment) -> Submission:
-    """Read the submission as `grade` reads a single one. Raises BadSubmission."""
+    """Read the submission by the rules of `grade`. Raises BadSubmission."""
     if attempt.trouble:
         raise BadSubmission(attempt.trouble)
-    if len(attempt.files) > MAX_ENTRIES:
-        raise BadSubmission(f"more than {MAX_ENTRIES} files; ask for the code alone")
-    main = assignment.contract.file
-    files = [entry for entry in attempt.files if entry.suffix in CODE and len(entry.parts) <= 2]
     if not attempt.files:
-        raise BadSubmission(f"nothing was submitted; ask for {main}")
-    if len(files) > MAX_FILES:
-        raise BadSubmission(f"{len(files)} files, but at most {MAX_FILES} are allowed; remove the rest")
-    zips = [entry for entry in files if entry.suffix == ".zip"]
-    if not files and attempt.is_single and len(attempt.files) == 1:
-        raise BadSubmission(
-            f"{attempt.files[0].suffix or 'no suffix'}: not a folder or a .py, .ipynb or .zip file; ask for {main}"
-        )
-    chosen = [entry for entry in files if entry not in zips]
+        raise BadSubmission(f"nothing was submitted; ask for {assignment.contract.file}")
+    sources = [entry for entry in attempt.files if entry.suffix in CODE] or attempt.files
+    if not attempt.is_single or len(sources) > 1:
+        return make_submission(choose_files("", attempt.files, assignment), assignment, PLACE, "folder")
+    name = make_printable(sources[0].name)  # a student's, perhaps
     try:
-        if len(files) == 1 and (attempt.is_single or files == zips):
-            return _read_single(files[0], assignment)
-        return make_submission(choose_files(PLACE, _read_sources(chosen), assignment), assignment, PLACE, "folder")
+        return make_submission(choose_single("", sources[0], assignment), assignment, PLACE, "folder")
     except BadSubmission as error:
-        raise BadSubmission(str(error).removeprefix(f"{PLACE}: ")) from None
-
-
-def _read_single(entry: Entry, assignment: Assignment) -> Submission:
-    """Read one file, whatever its name in the export, as `grade` reads it."""
-    with tempfile.TemporaryDirectory(prefix="autograder-") as folder:
-        path = Path(folder) / f"{PLACE}{entry.suffix}"
-        path.write_bytes(_read_entry(entry))
-        try:
-            return read_submission(path, assignment)
-        except BadSubmission as error:
-            line = str(error).removeprefix(f"{path}: ")
-            raise BadSubmission(line.replace(f"{path}", PLACE).replace(folder, "")) from None
-
-
-def _read_sources(entries: list[Entry]) -> list[SourceFile]:
-    """Read all of these files at once. Raises BadSubmission if they are too large together."""
-    sources, total = [], 0
-    for entry in entries:
-        data = b"" if entry.link else notebook.strip_outputs(entry.name, entry.read(get_size_limit(entry.name)))
-        total += len(data)
-        if total > MAX_ZIP:
-            raise BadSubmission(f"more than {MAX_ZIP >> 20} MB; ask for the code alone")
-        place = "/".join([PLACE, *map(make_printable, entry.parts[:-1])])
-        sources.append(SourceFile(place, entry.name, partial(_get_source, data, entry.link, place, entry.name)))
-    return sources
-
-
-def _get_source(data: bytes, is_link: bool, place: str, name: str) -> bytes:
-    shown = f"{place}/{make_printable(name)}"
-    if is_link:
-        raise BadSubmission(f"{shown}: a link, which is not followed; ask for the file itself")
-    return check_size(data, shown)
-
-
-def _read_entry(entry: Entry) -> bytes:
-    if entry.link:
-        raise BadSubmission(f"{one_line(entry.name)}: a link, which is not followed; ask for the file itself")
-    return entry.read(MAX_ZIP if entry.suffix == ".zip" else get_size_limit(entry.name))
+        raise BadSubmission(str(error).removeprefix(f"{name}: ").removeprefix(f"{name}/")) from None

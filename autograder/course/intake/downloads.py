@@ -14,9 +14,9 @@ from typing import Any
 
 from autograder.core.assignment import Contract
 from autograder.core.errors import BadInput
-from autograder.course.intake.export_files import Entry, list_entries, strip_top_folder
+from autograder.course.intake.export_files import list_entries, strip_top_folder
 from autograder.course.intake.identity import Person, make_person, one_line
-from autograder.submission.archive import BadSubmission
+from autograder.submission.archive import BadSubmission, Entry, is_litter
 
 METADATA = "submission_metadata.yml"
 MAX_METADATA = 64 << 20  # bytes, since Gradescope repeats every result in it
@@ -178,6 +178,7 @@ def _read_canvas(found: list[Entry]) -> list[Attempt]:
 def _read_moodle(found: list[Entry]) -> list[Attempt]:
     """Read folders or flat files: ``Jane Doe_<participant>_assignsubmission_file_/main.py``."""
     groups: dict[tuple[str, str, bool], list[Entry]] = {}
+    flat = set()
     unmatched = []
     for entry in found:
         match = MOODLE.fullmatch(entry.parts[0])
@@ -187,7 +188,10 @@ def _read_moodle(found: list[Entry]) -> list[Attempt]:
         twice = len(NUMBERED.findall(entry.parts[0])) > 1
         sure = not twice or (len(entry.parts) > 1 and not match["file"])  # Moodle writes the end of a folder name
         place = match["name"] if sure else entry.parts[0]
-        files = groups.setdefault((place, match["id"] if sure else "", twice), [])
+        key = (place, match["id"] if sure else "", twice)
+        files = groups.setdefault(key, [])
+        if len(entry.parts) == 1:
+            flat.add(key)
         if match["plugin"] == "file":  # others are text typed into a form
             parts = entry.parts[1:] if len(entry.parts) > 1 else (match["file"] or entry.name,)
             files.append(Entry(parts, entry.read, entry.link))
@@ -196,7 +200,7 @@ def _read_moodle(found: list[Entry]) -> list[Attempt]:
         Attempt(
             (make_person(name, "" if number else name, moodle=number),),
             tuple(files),
-            is_single=True,
+            is_single=(name, number, twice) in flat,
             trouble=trouble if twice else "",
         )
         for (name, number, twice), files in sorted(groups.items())
@@ -242,7 +246,8 @@ def _read_folder(found: list[Entry]) -> list[Attempt]:
         tops = [entry for entry in files if len(entry.parts) == 1 and entry.suffix in CODE]
         if folders and not tops and all(ATTEMPT.fullmatch(name) for (name,) in folders):
             for (name,), inside in folders.items():
-                attempts.append(Attempt(who, tuple(inside), _pad_numbers(name), name))
+                if not all(is_litter(entry.name) for entry in inside):
+                    attempts.append(Attempt(who, tuple(inside), _pad_numbers(name), name))
         else:
             attempts.append(Attempt(who, tuple(files)))
     return attempts
