@@ -86,8 +86,9 @@ class _Chooser:
             if unedited is None and (mains or notebooks):
                 unedited = (mains or notebooks)[:1], found
         others = self._read_others(found)
+        elsewhere = {name for other in others for name in other.definitions}
         # Files from earlier steps may define a few of the names, too.
-        if unedited and 2 * len({name for other in others for name in other.definitions}) <= len(self._required):
+        if unedited and (2 * len(elsewhere) <= len(self._required) or self._uses_all(unedited[0][0])):
             return self.collect(*unedited)
         raise self._explain_absence(unedited[0][0] if unedited else None, found, others)
 
@@ -123,6 +124,7 @@ class _Chooser:
         try:
             if self._unzipped > MAX_ZIP:
                 raise BadSubmission(f"more than {MAX_ZIP >> 20} MB of zip files; submit only the code")
+            content.check_kind(data, "a zip file")
             return [inner for inner in list_zip(data) if not is_litter(inner.name)]
         except BadSubmission as error:
             raise self._locate(entry, error) from None
@@ -160,7 +162,7 @@ class _Chooser:
     def _is_edited(self, name: str, data: bytes) -> bool:
         """Return whether a file has content and is more than the handed-out file of that name, in any edition."""
         stub, lines = self._assignment.stubs / name, content.split_lines(data)
-        if not lines or (stub.is_file() and lines == content.split_lines(stub.read_bytes())):
+        if not content.has_code(lines) or (stub.is_file() and lines == content.split_lines(stub.read_bytes())):
             return False
         return not content.is_stub(data, self._list_required(name))
 
@@ -233,6 +235,10 @@ class _Chooser:
             for name, data in files.items()
         )
 
+    def _uses_all(self, entry: Entry) -> bool:
+        """Return whether a notebook mentions all required names, which it may import from a file beside it."""
+        return is_notebook(entry.name) and content.mentions_all(_join(self._read_cells(entry)), self._required)
+
     def read_single(self, entry: Entry) -> bytes:
         """Return the code of a Python file submitted on its own, of any name. Raises BadSubmission."""
         data = self._check_text(entry)
@@ -240,9 +246,7 @@ class _Chooser:
             definition.name for definition in self._contract.definitions if definition.module == self._contract.main
         ]
         if entry.name.lower() != self._main and not content.find_definitions(data, names):
-            raise self._locate(
-                entry, f"it defines none of {', '.join(self._required)}; submit {self._main}, which does"
-            )
+            raise self._explain_missing_definitions(entry)
         return data
 
     # --- reading ------------------------------------------------------------------------------------------------------
@@ -265,9 +269,11 @@ class _Chooser:
             raise self._locate(entry, error) from None
 
     def _read_cells(self, entry: Entry) -> list[str]:
+        data = self._read(entry)
         try:
-            return notebook.read(self._read(entry))
-        except BadNotebook as error:
+            content.check_kind(data, "a notebook")
+            return notebook.read(data)
+        except (BadSubmission, BadNotebook) as error:
             raise self._locate(entry, error) from None
 
     def _read_start(self, entry: Entry) -> bytes:

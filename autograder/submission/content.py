@@ -49,7 +49,7 @@ KINDS = (
     _make_kind(
         "an Office document",
         "submit the code itself, as plain text",
-        rb"\xd0\xcf\x11\xe0|PK\x03\x04.{26}(\[Content_Types\]|_rels|docProps|word|mimetype)",
+        rb"\xd0\xcf\x11\xe0|PK\x03\x04.{26}(\[Content_Types\]|_rels/|docProps/|word/|mimetypeapp)",
     ),
     _make_kind("a zip file", "give it a name that ends in .zip", rb"PK\x03\x04"),
 )
@@ -64,12 +64,18 @@ def identify(name: str, data: bytes) -> Kind | None:
     return next((kind for kind in KINDS if kind.start.match(text)), None)
 
 
-def check_text(data: bytes) -> bytes:
-    """Return ``data`` if it is non-empty text that can be Python code, else raise BadSubmission."""
+def check_kind(data: bytes, wanted: str) -> None:
+    """Raise BadSubmission if a file is empty or of another kind than ``wanted``."""
     if not data.strip():
         raise BadSubmission("empty; save your work in it and submit it again")
-    if kind := identify("", data):
-        raise BadSubmission(f"{kind.name}, not Python code; {kind.remedy}")
+    kind = identify("", data)
+    if kind and kind.name != wanted:
+        raise BadSubmission(f"{kind.name}, not {wanted}; {kind.remedy}")
+
+
+def check_text(data: bytes) -> bytes:
+    """Return ``data`` if it is non-empty text that can be Python code, else raise BadSubmission."""
+    check_kind(data, "Python code")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadSubmission("saved as UTF-16; save it as UTF-8")
     if b"\0" in data:
@@ -87,6 +93,11 @@ def check_text(data: bytes) -> bytes:
 def split_lines(data: bytes) -> list[bytes]:
     """Return the lines without what editors and platforms change: blanks at the end, line ends, a byte order mark."""
     return [line.rstrip() for line in data.removeprefix(codecs.BOM_UTF8).rstrip().splitlines()]
+
+
+def has_code(lines: Iterable[bytes]) -> bool:
+    """Return whether any of the lines of a file is more than a comment."""
+    return any(line and not line.lstrip().startswith(b"#") for line in lines)
 
 
 def find_definitions(data: bytes, names: Iterable[str]) -> list[str]:
@@ -111,6 +122,12 @@ def has_import(data: bytes, module: str) -> bool:
     name = re.escape(module.encode(errors="backslashreplace"))
     pattern = rb"^[ \t]*(?:from[ \t]+\.?%b\b|import\b[^#\n]*\b%b\b)" % (name, name)
     return re.search(pattern, _join_lines(data), re.MULTILINE) is not None
+
+
+def mentions_all(data: bytes, names: Iterable[str]) -> bool:
+    """Return whether all of ``names`` occur in the code, or may be imported with a star."""
+    words = set(re.findall(rb"\w+", data))
+    return re.search(rb"\bimport[ \t]*\*", data) is not None or all(name.encode() in words for name in names)
 
 
 def _join_lines(data: bytes) -> bytes:

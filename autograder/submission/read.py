@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from autograder.core.assignment import NOTEBOOK, Assignment
 from autograder.submission.archive import BadSubmission, Entry, make_printable, read_file, walk_folder
-from autograder.submission.choose import choose_files, choose_single
+from autograder.submission.choose import MAX_ENTRIES, choose_files, choose_single
 
 FORMATS = {".zip": "zip", ".ipynb": "notebook"}
 
@@ -36,7 +37,7 @@ def read_submission(path: Path, assignment: Assignment) -> Submission:
         # The path itself may be a link; files inside a folder or zip file may not.
         real = path.resolve(strict=True)
         if real.is_dir():
-            format, files = "folder", choose_files(shown, list(walk_folder(real)), assignment)
+            format, files = "folder", choose_files(shown, list(islice(walk_folder(real), MAX_ENTRIES + 1)), assignment)
         else:
             entry = Entry((path.name,), partial(read_file, real.parent, (real.name,)))
             format = FORMATS.get(entry.suffix, "file")
