@@ -99,6 +99,16 @@ def test_messages_name_the_cell_and_the_line_in_it(grade: Grade, tmp_path: Path)
     assert places["shape_table"] == ("the notebook", 0)
 
 
+def test_a_class_in_two_cells_and_an_import_below_are_named(grade: Grade, tmp_path: Path) -> None:
+    first = "class GPT(nn.Module):\n    def __init__(self, V, T_max, d, H, L):\n        super().__init__()"
+    rest = "    # the rest\n    def forward(self, idx, targets=None):\n        return idx"
+    mine = ["class MLP(nn.Module):\n    pass", "from torch import nn", first, rest]
+    said = {check.id: check.message for check in grade(save(tmp_path / "work.ipynb", *mine)).checks}
+    assert "name 'nn' is used before cell 2 defines it; move that cell up" in said["mlp.formula"]
+    assert said["model.composition"].startswith("cell 4 is not valid Python: line 2: ")
+    assert "class GPT ends with cell 3; put all of it in one cell" in said["model.composition"]
+
+
 # --- which statements count -------------------------------------------------------------------------------------------
 
 
@@ -130,6 +140,16 @@ def kept(*texts: str, wanted: tuple[str, ...] = ("GPT",)) -> list[str]:
 )  # fmt: skip
 def test_what_the_wanted_names_use_is_kept(texts: list[str], expected: list[str]) -> None:
     assert kept(*texts) == expected
+
+
+def test_an_indented_cell_runs_as_in_jupyter() -> None:
+    assert kept("  class GPT:\n    a = 1\n\n  GPT.b = 2") == ["  class GPT:", "  GPT.b = 2"]
+
+
+@pytest.mark.parametrize("last", ["class Block:\n    def forward(self): pass", "x = 1"])
+def test_an_indented_method_goes_on_with_an_open_class_only(last: str) -> None:
+    found, _ = notebook_slice.parse_statements([last, "    def forward(self): return 1"])
+    assert not [statement for statement in found if isinstance(statement.node, SyntaxError)]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import zipfile
 from collections.abc import Callable
@@ -11,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from autograder.assignment import ASSIGNMENT
-from autograder.submission.archive import MAX_FILE, BadSubmission
+from autograder.submission.archive import MAX_FILE, MAX_ZIP, BadSubmission, walk_folder
 from autograder.submission.choose import MAX_FILES
 from autograder.submission.read import read_submission
+from tests.notebooks import code, save
 
 CODE = b"class GPT: pass\n"
 OTHER = b"class GPT: other = 1\n"
@@ -176,6 +178,43 @@ def test_nothing_is_executed_parsed_or_changed(tmp_path: Path, monkeypatch: pyte
             read_submission(path, ASSIGNMENT)
     assert called == []
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_folders_and_zip_files_in_each_other_are_looked_into_as_far_as_they_are_read(tmp_path: Path) -> None:
+    names = list("abcdefghij")
+    make(tmp_path.joinpath("deep", *names[:8]), gpt=CODE)
+    assert read_submission(tmp_path / "deep", ASSIGNMENT).names == ("gpt.py",)
+    refused(make(tmp_path.joinpath("deeper", *names), gpt=CODE).parents[9], "no Python file at all")
+    data = pack(tmp_path / "0.zip", {"gpt.py": CODE}).read_bytes()
+    for number in (1, 2):
+        data = pack(tmp_path / f"{number}.zip", {f"{number - 1}.zip": data}).read_bytes()
+        assert read_submission(tmp_path / f"{number}.zip", ASSIGNMENT).files["gpt.py"] == CODE
+    refused(pack(tmp_path / "3.zip", {"2.zip": data}), "only 2.zip/1.zip/0.zip")
+
+
+def test_zip_files_in_a_zip_file_are_bounded_together(tmp_path: Path) -> None:
+    filler = os.urandom(MAX_ZIP // 2)
+    path = make(tmp_path / "ada")
+    for name in ("a", "b", "c"):
+        pack(path / f"{name}.zip", {f"{name}.txt": filler})
+    refused(path, "more than 20 MB of zip files")
+
+
+def test_a_notebook_stored_in_a_zip_file_may_be_larger_than_its_listing(tmp_path: Path) -> None:
+    image = code("class GPT: pass", outputs=[{"data": {"image/png": "A" * (3 << 20)}}])
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.write(save(tmp_path / "x.ipynb", image), "x.ipynb")
+    assert read_submission(tmp_path / "x.zip", ASSIGNMENT).names == ("notebook.ipynb",)
+
+
+def test_a_link_that_replaces_a_folder_meanwhile_is_not_followed(tmp_path: Path) -> None:
+    make(tmp_path / "elsewhere", gpt=CODE)
+    make(tmp_path / "ada" / "work", gpt=CODE)
+    (entry,) = walk_folder(tmp_path / "ada")
+    shutil.rmtree(tmp_path / "ada" / "work")
+    (tmp_path / "ada" / "work").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(BadSubmission):
+        entry.read(100)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------

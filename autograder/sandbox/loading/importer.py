@@ -59,13 +59,16 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         name = module.__file__ = self._get_file(module.__name__)
         troubles = self.failed_statements.setdefault(module.__name__, [])
         flags = 0
-        for names, file, node in self._get_steps(name):
+        steps = self._get_steps(name)
+        for number, (names, file, node) in enumerate(steps):
             try:
                 if isinstance(node, SyntaxError):
                     raise node
                 flags |= parse.get_compiler_flags(node)
                 exec(compile(ast.Module([node], []), file, "exec", flags, dont_inherit=True), module.__dict__)
             except BaseException as error:  # also SystemExit: the statements after it still run
+                if name == NOTEBOOK and isinstance(error, NameError):
+                    _name_later_cell(error, steps[number + 1 :])
                 troubles.append(FailedStatement(names, error))
                 for bound in names:  # an earlier definition of that name no longer counts
                     module.__dict__.pop(bound, None)
@@ -123,6 +126,15 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _register_source(self, name: str, text: str) -> None:
         self.sources.add(name)
         linecache.cache[name] = (len(text), None, parse.split_lines(text), name)
+
+
+def _name_later_cell(error: NameError, later: Sequence[Step]) -> None:
+    """Say in which cell a name is defined, if that is a later one."""
+    cell = next(
+        (file for names, file, node in later if error.name in names and not isinstance(node, SyntaxError)), None
+    )
+    if cell:
+        error.args = (f"name {error.name!r} is used before {cell} defines it; move that cell up",)
 
 
 def _find_stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:

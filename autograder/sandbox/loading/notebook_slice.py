@@ -16,7 +16,7 @@ import re
 import types
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autograder.sandbox.loading import parse
 
@@ -59,8 +59,12 @@ def parse_statements(cells: Iterable[str]) -> tuple[list[Statement], list[tuple[
     """Return all statements in order, and (cell, line) of each notebook command."""
     found, commands = list[Statement](), list[tuple[int, int]]()
     for cell, text in enumerate(cells, 1):
-        code, removed = remove_commands(text)
+        code, removed = remove_commands(_dedent(text))
         commands += [(cell, line) for line in removed]
+        if found and (line := _find_continuation(found[-1], text)):
+            message = f"class {next(iter(found[-1].binds))} ends with cell {found[-1].cell}; put all of it in one cell"
+            error = SyntaxError(message, (format_cell_name(cell), line, None, None))
+            found[-1] = replace(found[-1], node=error)
         for names, body in parse.parse_statements(code):
             if isinstance(body, SyntaxError):
                 body.filename = format_cell_name(cell)
@@ -68,6 +72,22 @@ def parse_statements(cells: Iterable[str]) -> tuple[list[Statement], list[tuple[
             else:
                 found += [Statement(cell, node.lineno, _find_bindings(node), node) for node in body]
     return found, commands
+
+
+def _dedent(text: str) -> str:
+    """Remove the indentation that all lines of a cell have, as IPython does."""
+    indent = re.match(r"\s*?([ \t]*)(?=\S)", text)
+    lines = text.split("\n")
+    if not indent or not all(line.startswith(indent[1]) or not line.strip() for line in lines):
+        return text
+    return "\n".join(line.removeprefix(indent[1]) for line in lines)
+
+
+def _find_continuation(last: Statement, text: str) -> int:
+    """Return the line of a cell that goes on with the class of the cell before, at its ``forward``, or 0."""
+    method = re.match(r"(?:\s*\n)?[ \t]+(?=\S)", text) and re.search(r"^[ \t]+def[ \t]+forward\b", text, re.MULTILINE)
+    is_open = isinstance(last.node, ast.ClassDef) and all(getattr(s, "name", "") != "forward" for s in last.node.body)
+    return text.count("\n", 0, method.start()) + 1 if is_open and method else 0
 
 
 def remove_commands(text: str) -> tuple[str, list[int]]:

@@ -7,6 +7,7 @@ import ast
 import functools
 import importlib.util
 import re
+import textwrap
 from collections.abc import Iterator
 
 DEFINITION = re.compile(r"^(?:class|def|async def)\s+(\w+)", re.MULTILINE)
@@ -23,7 +24,7 @@ def parse_statements(source: bytes | str) -> Iterator[tuple[tuple[str, ...], lis
         yield (), body
         return
     for piece, body in _split_pieces(decode(source)):
-        yield tuple(DEFINITION.findall(piece)), body
+        yield tuple(DEFINITION.findall(textwrap.dedent(piece))), body
 
 
 def decode(source: bytes | str) -> str:
@@ -69,6 +70,9 @@ def _split_pieces(text: str) -> Iterator[tuple[str, list[ast.stmt] | SyntaxError
     """
     rows = split_lines(text)
     starts = [i for i, row in enumerate(rows) if row[:1].strip() and row[0] not in "#)]}"]
+    indented = next((i for i, row in enumerate(rows) if row.strip() and row.lstrip()[0] != "#"), len(rows))
+    if indented < min(starts, default=len(rows)):
+        starts.insert(0, indented)
     ends = [*starts[1:], len(rows)]
     at = 0
     while at < len(starts):
