@@ -143,7 +143,8 @@ class _Chooser:
         for entry in mains:
             if self._is_edited(self._main, data := self._read(entry)):
                 work.setdefault(tuple(content.split_lines(data)), []).append(entry)
-        given = [cell for path in self._assignment.stubs.glob("*.ipynb") for cell in notebook.read(path.read_bytes())]
+        stubs = self._assignment.stubs.glob("*.ipynb") if notebooks else ()
+        given = [cell for path in stubs for cell in notebook.read(path.read_bytes())]
         for entry in notebooks:
             try:
                 cells = self._read_cells(entry)
@@ -195,8 +196,8 @@ class _Chooser:
             code = self._check_text(main)
             files = {self._main: code}
         helpers = {self._get_importable_name(entry.name, code): entry for entry in others}  # exact names come last
-        helpers = {name: entry for name, entry in helpers.items() if name not in self._contract.files}
-        files |= {name: self._read(entry) for name, entry in helpers.items() if name[:-3].isidentifier()}
+        importable = [name for name in helpers if name[:-3].isidentifier() and name not in self._contract.files]
+        files |= {name: self._read(helpers[name]) for name in importable}
         folders = {copy.folder for copy in copies}
         for name in self._contract.files:
             named = [] if name == self._main else _select(found, name)
@@ -204,9 +205,12 @@ class _Chooser:
             # A notebook contains the definitions of all files, and another file must not hide them.
             if entry := self._find_copy(name, near or (named if self._main in files else []), self._main in files):
                 files[name] = self._check_text(entry)
-        for name, entry in helpers.items():
-            if any(content.has_import(data, name[:-3]) for data in (code, *files.values())) and files[name].strip():
-                self._check_text(entry)
+        for name in importable:
+            try:
+                self._check_text(helpers[name])
+            except BadSubmission:
+                if files[name].strip() and any(content.has_import(d, name[:-3]) for d in (code, *files.values())):
+                    raise
         if NOTEBOOK in files and not self._has_definitions(code, files):
             raise self._explain_missing_definitions(main)
         return files
@@ -329,11 +333,12 @@ class _Chooser:
     def _explain_absence(self, unedited: Entry | None, found: list[Entry], others: list[_Other]) -> BadSubmission:
         """Return the reason that there is nothing to grade: what was found instead, and what to submit."""
         defining = [other for other in others if other.definitions]
-        names = [name for name in self._required if any(name in other.definitions for other in defining)]
+        names = ", ".join(name for name in self._required if any(name in other.definitions for other in defining))
         listed = ", ".join(other.name for other in defining[:MAX_SHOWN])
-        clause = f"{listed} define{'s' if len(defining) == 1 else ''} {', '.join(names)}"
-        place = f"{'it as' if len(defining) == 1 else 'that code in'} a file named {self._main}"
+        is_one = len(defining) == 1
         if unedited:
+            clause = f"{listed} {'defines' if is_one else 'define'} {names}"
+            place = f"{'it as' if is_one else 'that code in'} a file named {self._main}"
             return self._locate(unedited, f"nothing is implemented in it, but {clause}; submit {place}")
         if self._zip_errors and not defining:
             return self._zip_errors[0]
@@ -343,7 +348,7 @@ class _Chooser:
             seen = ", ".join(filter(None, ("no Python file at all", seen)))
         remedy = f"put your classes in a file named {self._main}"
         if defining:
-            remedy = f"{clause}, so submit {place}"
+            remedy += f": rename {listed}, which defines {names}" if is_one else f" ({listed} define {names})"
         elif not any(is_python(other.name) and not other.kind for other in others):
             kinds = (f"{other.name} is {other.kind.name}, so {other.kind.remedy}" for other in others if other.kind)
             remedy = next(kinds, remedy)
