@@ -240,8 +240,11 @@ class _Chooser:
         )
 
     def _uses_all(self, entry: Entry) -> bool:
-        """Return whether a notebook mentions all required names, which it may import from a file beside it."""
-        return is_notebook(entry.name) and content.mentions_all(_join(self._read_cells(entry)), self._required)
+        """Return whether a notebook defines none of the required names but mentions all: it may import them."""
+        if not is_notebook(entry.name):
+            return False
+        code = _join(self._read_cells(entry))
+        return content.mentions_all(code, self._required) and not content.find_definitions(code, self._required)
 
     def read_single(self, entry: Entry) -> bytes:
         """Return the code of a Python file submitted on its own, of any name. Raises BadSubmission."""
@@ -278,7 +281,9 @@ class _Chooser:
             content.check_kind(data, "a notebook")
             return notebook.read(data)
         except (BadSubmission, BadNotebook) as error:
-            raise self._locate(entry, error) from None
+            is_code = content.find_definitions(data, self._required)
+            reason = f"Python code, not a notebook; submit it as a file named {self._main}" if is_code else error
+            raise self._locate(entry, reason) from None
 
     def _read_start(self, entry: Entry) -> bytes:
         """Read as much of a file as the longest Python file has, to see what it is."""
