@@ -81,10 +81,11 @@ class _Chooser:
         unedited: tuple[list[Entry], list[Entry]] | None = None
         for found in self._widen(sorted(entries, key=lambda entry: (len(entry.parts), entry.parts))):
             mains, notebooks = _select(found, self._main), [entry for entry in found if is_notebook(entry.name)]
-            if copies := self._find_work(mains, notebooks):
+            copies = self._find_work(mains, notebooks)
+            if copies and self._has_code(copies[0]):
                 return self.collect(copies, found)
             if unedited is None and (mains or notebooks):
-                unedited = (mains or notebooks)[:1], found
+                unedited = copies or (mains or notebooks)[:1], found
         others = self._read_others(found)
         elsewhere = {name for other in others for name in other.definitions}
         # Files from earlier steps may define a few of the names, too.
@@ -156,14 +157,20 @@ class _Chooser:
                 work.setdefault(notebook.write(cells), []).append(entry)
         if not work and broken:
             raise broken[0]
-        if len(work) > 1:
-            raise self._make_candidates_error([copies[0] for copies in work.values()], self._main)
-        return next(iter(work.values()), [])
+        candidates = list(work.values())
+        candidates = [copies for copies in candidates if self._has_code(copies[0])] or candidates
+        if len(candidates) > 1:
+            raise self._make_candidates_error([copies[0] for copies in candidates], self._main)
+        return candidates[0] if candidates else []
+
+    def _has_code(self, entry: Entry) -> bool:
+        """Return whether an edited main file or notebook contains more than comments."""
+        return is_notebook(entry.name) or content.has_code(content.split_lines(self._read(entry)))
 
     def _is_edited(self, name: str, data: bytes) -> bool:
         """Return whether a file has content and is more than the handed-out file of that name, in any edition."""
         stub, lines = self._assignment.stubs / name, content.split_lines(data)
-        if not content.has_code(lines) or (stub.is_file() and lines == content.split_lines(stub.read_bytes())):
+        if not lines or (stub.is_file() and lines == content.split_lines(stub.read_bytes())):
             return False
         return not content.is_stub(data, self._list_required(name))
 
