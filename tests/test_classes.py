@@ -55,15 +55,10 @@ def test_a_class_alone_scores_the_whole_of_its_criterion(
     assert report.score == sum(check.max_score for check in report.of(criterion))
 
 
-def test_the_model_alone_scores_what_does_not_rest_on_its_parts(grade: Grade, tmp_path: Path) -> None:
+def test_the_model_alone_scores_what_is_about_it(grade: Grade, tmp_path: Path) -> None:
     report = grade(only(tmp_path, "GPT"))
-    got = {check.id: check.status for check in report.of("model")}
-    assert got == {
-        "model.composition": "passed",
-        "model.gradients": "passed",
-        "model.loss": "passed",
-        "model.training": "blocked",  # of the whole model, as measured
-    }
+    for criterion in ("model", "initial_loss", "generation"):
+        assert {check.status for check in report.of(criterion)} == {"passed"}, report.of(criterion)
 
 
 def test_all_figures_follow_another_course_configuration(tmp_path: Path) -> None:

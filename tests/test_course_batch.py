@@ -33,7 +33,7 @@ from tests.course_kit import ROWS, Course, Pool, dump, query
 def test_each_student_gets_their_verdicts_and_equal_sources_are_graded_once(course: Course) -> None:
     course.hand_in(ada="# 1", bob="# lose attention.formula", eve="# 1")
     assert course.regrade() == 0
-    assert course.scores() == {"ada": 100.0, "bob": 94 + 6, "eve": 100.0}  # the bonus makes up for it
+    assert course.scores() == {"ada": 100.0, "bob": 94.0, "eve": 100.0}  # the bonus stands beside it
     assert len(course.graded) == 2
 
 
@@ -201,11 +201,11 @@ def test_an_exported_score_falls_only_when_allowed(course: Course) -> None:
     course.hand_in(ada="# lose causality.full_model lose model.loss", bob="# 3")
     with pytest.raises(BadInput, match="--allow-lower-scores"):
         course.regrade()
-    assert "from 100 to 98" in course.said()
+    assert "from 100 to 92" in course.said()
     assert course.scores() == {"ada": 100.0, "bob": 100.0}  # what was exported still counts
     course.regrade(allow_lower_scores=True)
     assert course.graded == []
-    assert course.scores() == {"ada": 98.0, "bob": 100.0}
+    assert course.scores() == {"ada": 92.0, "bob": 100.0}
 
 
 def test_no_grade_in_place_of_an_exported_one_is_no_fall(course: Course) -> None:

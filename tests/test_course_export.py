@@ -63,7 +63,7 @@ def test_canvas_fills_its_own_column_and_nothing_else(graded: Course) -> None:
         written(graded, "canvas", "canvas.csv")
     sheet, filled = written(graded, "canvas", "canvas.csv", column="HW 5 (12)")
     assert sheet.header == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "HW 5 (12)"]
-    assert [row[-1] for row in sheet.rows] == ["100", *["93"] * 6, "", ""]
+    assert [row[-1] for row in sheet.rows] == ["100", *["91"] * 6, "", ""]
     assert canvas.find_problems(sheet) == []
     assert len(filled.scores) == 6
     assert [text.partition(" (")[2].split(":")[0] for text in filled.without_score] == [
@@ -75,7 +75,7 @@ def test_canvas_fills_its_own_column_and_nothing_else(graded: Course) -> None:
 def test_moodle_fills_the_grade_and_leaves_the_rest(graded: Course) -> None:
     sheet, _ = written(graded, "moodle", "moodle.csv")
     assert ",".join(sheet.header) == MOODLE.strip()
-    assert [row[4] for row in sheet.rows] == [*["93"] * 6, ""]
+    assert [row[4] for row in sheet.rows] == [*["91"] * 6, ""]
     assert {row[-1] for row in sheet.rows} == {"kept"}
     assert moodle.find_problems(sheet) == []
 
@@ -97,15 +97,15 @@ def test_points_that_the_platform_counts_otherwise_are_refused_or_scaled(graded:
     with pytest.raises(BadInput, match="--scale"):
         written(graded, "moodle", "moodle.csv")
     sheet, filled = written(graded, "moodle", "moodle.csv", scale=True)
-    assert sheet.rows[0][4] == "9.3"
-    assert set(filled.scores.values()) == {93.0}  # what counts here is not scaled
+    assert sheet.rows[0][4] == "9.1"
+    assert set(filled.scores.values()) == {91.0}  # what counts here is not scaled
 
 
 def test_the_plain_table_has_everyone_and_no_formula(graded: Course) -> None:
     sheet, _ = written(graded, "csv")
     rows = [dict(zip(sheet.header, row, strict=True)) for row in sheet.rows]
     assert {row["name"] for row in rows} >= {defuse(name) for name in HOSTILE}
-    assert sorted(row["score"] for row in rows) == ["", "", *["93"] * 6]
+    assert sorted(row["score"] for row in rows) == ["", "", *["91"] * 6]
     assert csv_table.find_problems(sheet) == []
     raw = (graded.source.parent / "out-csv.csv").read_text("utf-8-sig")
     for row in csv.reader(io.StringIO(raw, newline="")):
