@@ -10,11 +10,6 @@
 # "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
 # "causality.rows_sum_to_one" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.qk_ov" = "failed"
 # ///

@@ -9,18 +9,11 @@
 # "attention.heads" = "failed"
 # "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
-# "model.training" = "failed"
 # "causality.full_model" = "failed"
 # "causality.full_context" = "failed"
 # "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
-# "bonus.weight_tying" = "failed"
 # "bonus.qk_ov" = "failed"
 # ///
 #: file head.py

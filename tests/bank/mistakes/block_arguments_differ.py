@@ -6,7 +6,6 @@
 # [loses]
 # "block.composition" = "failed"
 # "block.residual_path" = "failed"
-# "model.training" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"
@@ -14,16 +13,6 @@
 # "causality.full_context" = "failed"
 # "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "initial_loss.residual_scaling" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
-# [bonus]
-# "bonus.weight_tying" = "failed"
 # ///
 
 

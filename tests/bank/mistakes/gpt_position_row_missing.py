@@ -16,8 +16,6 @@
 # "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
 # "initial_loss.window" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # ///
