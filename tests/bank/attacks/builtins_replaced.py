@@ -22,6 +22,8 @@
 # "causality.batch_independence" = "crashed"
 # "causality.rows_sum_to_one" = "crashed"
 # "initial_loss.window" = "crashed"
+# "initial_loss.residual_scaling" = "crashed"
+# "paper.layer_norm" = "crashed"
 # "shapes.course" = "crashed"
 # "shapes.other_sizes" = "crashed"
 # "generation.output_shape" = "crashed"
@@ -29,7 +31,7 @@
 # "generation.long_prompt" = "crashed"
 # "generation.sampling" = "crashed"
 # [bonus]
-# "bonus.weight_tying" = "failed"
+# "bonus.weight_tying" = "crashed"
 # ///
 
 

@@ -11,12 +11,6 @@
 # "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
 # "initial_loss.window" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "failed"
 # ///

@@ -5,20 +5,6 @@
 # [loses]
 # "mlp.formula" = "crashed"
 # "mlp.position_wise" = "crashed"
-# "model.training" = "crashed"
-# "causality.full_model" = "crashed"
-# "causality.full_context" = "crashed"
-# "causality.batch_independence" = "crashed"
-# "causality.rows_sum_to_one" = "crashed"
-# "initial_loss.window" = "crashed"
-# "shapes.course" = "crashed"
-# "shapes.other_sizes" = "crashed"
-# "generation.output_shape" = "crashed"
-# "generation.crop" = "crashed"
-# "generation.long_prompt" = "crashed"
-# "generation.sampling" = "crashed"
-# [bonus]
-# "bonus.weight_tying" = "crashed"
 # ///
 
 

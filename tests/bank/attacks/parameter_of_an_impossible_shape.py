@@ -16,12 +16,6 @@
 # "causality.rows_sum_to_one" = "crashed"
 # "initial_loss.window" = "crashed"
 # "initial_loss.residual_scaling" = "crashed"
-# "shapes.course" = "crashed"
-# "shapes.other_sizes" = "crashed"
-# "generation.output_shape" = "crashed"
-# "generation.crop" = "crashed"
-# "generation.long_prompt" = "crashed"
-# "generation.sampling" = "crashed"
 # [bonus]
 # "bonus.weight_tying" = "crashed"
 # ///
