@@ -276,10 +276,11 @@ def logits_of_constant_input(
     """Return the logits (T, V) of equal tokens, and (1, V) of one alone, with equal position embeddings."""
     model = student.build("GPT", n.arguments(), double=double)
     weights = outputs.random_weights(model, rng)
-    # With the same vector at all positions, any average is that vector too. Tokens and positions may share a table.
+    # With the same vector at all positions, any average is that vector too. Tokens and positions may share a table, and
+    # a table may not be trained.
     constant_tables = {
         name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis) + epsilon * value
-        for name, value in weights.items()
+        for name, value in (model.pull() | weights).items()
         for axis, rows in enumerate(value.shape)
         if rows in (n.T_max - 1, n.T_max, n.T_max + 1, n.V + n.T_max)
         and value.size % (rows * n.d) == 0

@@ -39,6 +39,7 @@ class Comparison:
     noise: float = 0.0  # largest difference between two passes
     causal: bool = False  # measured only if nothing fits
     initial_gap: float = 0.0  # distance from the explanation at the initial weights, if it shows only there
+    overwritten: str = ""  # describes a tensor that forward changes
 
     @property
     def match(self) -> Match | None:
@@ -88,7 +89,10 @@ def compare_with_oracle(
             and is one extra parameter.
     """
     comparison = _compare(oracle, component, build, inputs, read, sizes, rng, stubs, expected, scalars)
-    if comparison.match is None or expected is not None or component == "model":
+    if expected is not None:
+        return comparison
+    comparison = replace(comparison, overwritten=_find_overwritten(build, read, inputs[0]))
+    if comparison.match is None or component == "model":
         return comparison
     gap = _initial_gap(oracle, comparison, build, read, inputs[0], stubs or {})
     return replace(comparison, initial_gap=gap)
@@ -180,6 +184,26 @@ def _initial_gap(
             continue
         return gap if gap > (ROUGH if rough else OWN_WEIGHTS) else 0.0
     return 0.0
+
+
+def _find_overwritten(
+    build: Callable[[bool], ModuleProxy], read: Callable[[Any, np.ndarray], np.ndarray], x: np.ndarray
+) -> str:
+    """Describe a tensor of a new module that forward changes; "" if there is none."""
+    try:
+        module = build(False)
+        before = module.pull()
+        read(module(x if x.dtype == np.int64 else x.astype(np.float32)), x)
+        after = module.pull()
+    except (Failed, StudentError):
+        return ""
+    for name in before.keys() & after.keys():
+        change = np.abs(after[name] - before[name])
+        if change.max() > 0:
+            entry = np.unravel_index(change.argmax(), change.shape)
+            where = f" at {tuple(map(int, entry))}" if entry else ""
+            return f"{name}: its entry{where} goes from {before[name][entry]:.2g} to {after[name][entry]:.2g}"
+    return ""
 
 
 def _distance_at(
@@ -304,6 +328,9 @@ def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Se
     if comparison.noise:
         measured = f"Two passes of {what} on the same input in eval mode differ by up to {comparison.noise:.2g}."
         raise Failed(measured, causes=[mistakes.attention.DROPOUT_IN_EVAL])
+    if comparison.overwritten:
+        measured = f"Calling {what} changes the values of {comparison.overwritten}."
+        raise Failed(measured, causes=[mistakes.model.WEIGHTS_OVERWRITTEN])
     if comparison.match is None:
         raise Failed(*_describe_unknown(comparison, what))
     explanations = [

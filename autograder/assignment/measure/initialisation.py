@@ -42,9 +42,9 @@ def initial_logits(
     """
     initial = student.build("GPT", n.arguments(), seed=seed)
     outputs.require_affordable(initial)
-    weights = initial.pull()
-    with outputs.blaming_initial_weights(initial, weights):
+    with outputs.blaming_initial_weights(initial):
         logits = outputs.require_logits(initial(idx), (*idx.shape, n.V))
+    weights = initial.pull()  # after forward, which may change weights in place
     known = whole.composed(initial, n, weights)
     right, tolerance = known.logits(idx) if known else None, ORACLE_TOLERANCE
     if right is None:

@@ -127,16 +127,23 @@ def random_matrices(
 
 
 def mask_parameters(module: ModuleProxy) -> set[str]:
-    """Return the names of parameters that are triangular masks of two values rather than weights.
+    """Return the names of parameters that hold no weights: triangular masks of two values, integers, complex numbers.
 
     The parameter count deducts them once; with other values in them everything else would be wrong too.
     """
     claimed = {p.name for p in module.parameters if p.mask}
-    values: dict[str, np.ndarray] = {}
-    if claimed:
-        with contextlib.suppress(StudentError):  # callers that need the values report the error
-            values = module.pull()
-    return {name for name in claimed & values.keys() if _is_triangle(values[name])}
+    if not claimed:
+        return set()
+    try:
+        values = module.pull()
+    except StudentError:
+        return set()  # callers that need the values report the error
+    # Complex values are not pulled.
+    return {
+        name
+        for name in claimed
+        if name not in values or values[name].dtype.kind != "f" or _is_triangle(values[name])
+    }
 
 
 def _is_triangle(value: np.ndarray) -> bool:

@@ -26,6 +26,7 @@ FOLLOWS = 4.0  # times the variance of such a mean; weights without effect give 
 SURE = 10.0  # standard errors of such a mean
 PLAIN = "Is a table or matrix a plain tensor rather than an nn.Parameter?"
 ROUNDING = 1e-5  # of the largest logit
+ROUNDED_WEIGHTS = 2.0**-8  # relative, as in bfloat16
 LOOKED_AT = 64  # largest tensors: padding of a count is large, or in many tensors
 TRIED = 8  # layouts: if two sizes are equal, the first layouts may mistake one for the other
 
@@ -50,6 +51,7 @@ def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> C
         weights = _draw_weights(model, rng)
         before, variance = _mean_logits(model, idx, n)
         model.push(weights)
+        kept = model.pull()  # before forward, which may change weights in place
         after, more = _mean_logits(model, idx, n)
         steady = not variance.any() and not more.any()
         change, by_chance = ((after - before) ** 2).mean(-1), (variance + more).mean(-1)
@@ -58,10 +60,16 @@ def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> C
         if not follows:
             message = "When all parameters of a small GPT change, the logits do not."
             return Claims(message, message, steady=steady)
-        kept = model.pull()
-        unset = sum(name not in kept or not np.array_equal(value, kept[name]) for name, value in weights.items())
+        unset = [
+            name
+            for name, value in weights.items()
+            if name not in kept or not np.allclose(value, kept[name], ROUNDED_WEIGHTS, 0)
+        ]
         if unset:
-            message = f"{unset} parameters of a small GPT don't keep the values that are copied into them."
+            message = (
+                f"{len(unset)} of the {len(weights)} tensors of a small GPT don't keep the values that are copied into "
+                f"them: {', '.join(unset[:4])}."
+            )
             return Claims(message, message, steady=steady)
         replica = student.replica.build("GPT", n.arguments(), seed=1)
         replica.push(weights)
@@ -179,7 +187,8 @@ def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, 
         model, few, dims
     )  # raises if forward does: then nothing is known of any parameter
     found, moving = [], 0
-    for p in sorted(model.parameters, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
+    candidates = [p for p in model.parameters if p.name in weights]
+    for p in sorted(candidates, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
         changed = weights[p.name].copy()
         changed[rng.integers(len(changed)) if p.shape else ()] *= -1
         before, logits = logits, _logits_with(model, {p.name: changed}, few, dims)
@@ -211,9 +220,10 @@ def _differ(before: np.ndarray | None, after: np.ndarray | None) -> bool:
 
 
 def _draw_weights(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Return values for all parameters, including those that are not trained."""
-    outputs.require_affordable(model)
-    return {p.name: np.ones(p.shape, np.float32) for p in model.parameters} | outputs.random_weights(model, rng)
+    """Return values for all weights, including those that are not trained."""
+    drawn = outputs.random_weights(model, rng)
+    kept = outputs.mask_parameters(model)
+    return {p.name: np.ones(p.shape, np.float32) for p in model.parameters if p.name not in kept} | drawn
 
 
 def _logits(model: ModuleProxy, idx: np.ndarray, dims: Dims, seed: int = 0) -> np.ndarray:

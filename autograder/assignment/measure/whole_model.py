@@ -221,7 +221,8 @@ def _known_model(student: StudentCode, oracle: Oracle, layout: ModelLayout, orde
 
 def draw_initial_like_weights(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
     """Draw all parameters but masks: matrices about as large as initial ones, gains and biases around 1."""
-    few = [p for p in model.parameters if not p.is_matrix]
+    kept = outputs.mask_parameters(model)
+    few = [p for p in model.parameters if not p.is_matrix and p.name not in kept]
     vectors = {p.name: np.asarray(np.float32(0.5) + rng.random(p.shape, np.float32)) for p in few}
     return vectors | outputs.random_matrices(model, rng, 1.0, frozen=True)
 

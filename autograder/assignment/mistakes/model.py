@@ -166,6 +166,21 @@ FINAL_NORM_IN_THE_LOOP = _model(
     "the loop over the blocks",
     steps=(Steps(final_norm=_normalise_in_the_loop),),
 )
+PARAMETER_FROZEN = _model(
+    "parameter_frozen",
+    "A parameter has requires_grad=False, so it never trains; every parameter of this model should.",
+    "where requires_grad is set",
+)
+ROW_WITHOUT_GRADIENT = _model(
+    "row_without_gradient",
+    "Some rows of an embedding get no gradient, so they never train; the course's text has no padding token.",
+    "padding_idx, an option of nn.Embedding",
+)
+WEIGHTS_OVERWRITTEN = _model(
+    "weights_overwritten",
+    "forward changes the values of a parameter, so the model doesn't compute with the weights that it has learnt.",
+    "options of nn.Embedding such as max_norm, and assignments to parameters in forward",
+)
 HEAD_BIAS = _model(
     "head_bias",
     "The unembedding has a bias; the formula has none.",

@@ -126,7 +126,9 @@ class ModuleProxy:
     def push(self, weights: Mapping[str, np.ndarray]) -> None:
         """Queue ``weights`` for the next call, which copies them into the parameters; don't change them before."""
         self._same_process()
-        self._student.queue("push", {"number": self.number, "weights": dict(weights)})
+        # Arithmetic turns an array without axes into a number.
+        arrays = {name: np.asarray(value) for name, value in weights.items()}
+        self._student.queue("push", {"number": self.number, "weights": arrays})
 
     def pull(self) -> dict[str, np.ndarray]:
         """Return the values of all parameters, as the module claims them."""

@@ -55,7 +55,7 @@ def as_tensor(value: Any) -> Any:
 def _as_array(value: Any) -> np.ndarray | None:
     if not isinstance(value, torch.Tensor):
         return None
-    value = value.detach().cpu()
+    value = value.detach().to_dense().cpu()
     if value.dtype.is_floating_point and value.dtype is not torch.float64:
         value = value.float()
     elif not value.dtype.is_floating_point and not value.dtype.is_complex and value.dtype is not torch.uint8:

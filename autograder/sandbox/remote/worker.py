@@ -98,9 +98,10 @@ class Worker:
         self, number: int, module: str, name: str, arguments: dict[str, Any], seed: int, double: bool
     ) -> dict[str, Any]:
         """Construct ``name`` from ``module``; return its parameters, each with the stub that owns it."""
-        _seed(seed)
         cls = getattr(importlib.import_module(module), name)
-        built = cls(**arguments) if _accepts_all(cls, arguments) else cls(*arguments.values())
+        _seed(seed)
+        with _nan_in_new_memory():
+            built = cls(**arguments) if _accepts_all(cls, arguments) else cls(*arguments.values())
         if isinstance(built, nn.Module):
             built = built.eval().double() if double else built.eval()
         self.objects[number] = built
@@ -145,7 +146,7 @@ class Worker:
         return {
             "names": list(found),
             "shapes": [list(p.shape) for p in found.values()],
-            "masks": [name for name, p in found.items() if _is_mask(p)],
+            "masks": [name for name, p in found.items() if not p.is_floating_point() or _is_mask(p)],
             "frozen": [name for name, p in found.items() if not p.requires_grad],
             "owners": {name: owner for name, owner in owners.items() if owner},
         }
@@ -155,11 +156,14 @@ class Worker:
         parameters = dict(nn.Module.named_parameters(self.objects[number]))
         with torch.no_grad():
             for name, value in weights.items():
-                parameters[name].data.copy_(torch.from_numpy(value))
+                p = parameters[name]
+                if 0 in p.stride():  # an expanded tensor, whose entries share memory
+                    p.data = p.data.clone(memory_format=torch.contiguous_format)
+                p.data.copy_(torch.from_numpy(value))
 
-    def do_pull(self, number: int) -> dict[str, np.ndarray]:
-        """Return the values of all parameters."""
-        return {name: p.detach().cpu().numpy() for name, p in nn.Module.named_parameters(self.objects[number])}
+    def do_pull(self, number: int) -> dict[str, torch.Tensor]:
+        """Return all parameters except complex ones, which a frame can't hold."""
+        return {name: p for name, p in nn.Module.named_parameters(self.objects[number]) if not p.is_complex()}
 
     def do_call(self, number: int, method: str, arguments: list[Any], seed: int) -> Any:
         """Call a method of an object (``__call__`` for the object itself) without gradients."""
@@ -177,12 +181,12 @@ class Worker:
         with torch.no_grad(), contextlib.nullcontext() if models else _forbid_models():
             return function(*given)
 
-    def do_compute_gradients(self, number: int, idx: np.ndarray, targets: np.ndarray) -> dict[str, np.ndarray]:
+    def do_compute_gradients(self, number: int, idx: np.ndarray, targets: np.ndarray) -> dict[str, torch.Tensor]:
         """Return the gradient of the model's own loss for each parameter that has one."""
         model = self.objects[number]
         model.zero_grad(set_to_none=True)
         _get_loss(model(as_tensor(idx), as_tensor(targets))).backward()  # type: ignore[no-untyped-call]
-        return {name: p.grad.numpy() for name, p in nn.Module.named_parameters(model) if p.grad is not None}
+        return {name: p.grad for name, p in nn.Module.named_parameters(model) if p.grad is not None}
 
     def do_train(
         self, number: int, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float
@@ -203,7 +207,7 @@ class Worker:
             losses.append(float(loss.detach()))
             if 0 <= losses[-1] < stop:  # a negative loss has not converged
                 break
-            moving = [(p, p.grad, *moments) for p, *moments in state if p.grad is not None]
+            moving = [(p, p.grad.to_dense(), *moments) for p, *moments in state if p.grad is not None]
             params, gradients, means, squares, counts = ([row[i] for row in moving] for i in range(5))
             with torch.no_grad():
                 # The function behind torch.optim.Adam, whose class takes a second to import.
@@ -245,6 +249,17 @@ def _seed(seed: int) -> None:
     torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for other devices each time
     random.seed(seed)
     np.random.seed(seed % (1 << 32))
+
+
+@contextlib.contextmanager
+def _nan_in_new_memory() -> Iterator[None]:
+    """Fill the tensors of ``torch.empty`` with NaN, so that a parameter never initialised is recognised every time."""
+    # The public function imports torch's compiler first, which takes a second.
+    torch._C._set_deterministic_algorithms(True, warn_only=True)
+    try:
+        yield
+    finally:
+        torch._C._set_deterministic_algorithms(False)
 
 
 @contextlib.contextmanager
