@@ -259,7 +259,7 @@ def test_a_mistake_is_found_in_its_part_by_its_own_difference(row: Mistake, chan
     if not any(change.delta(c) for c in counts):
         return  # what it is off by depends on the tensors alone
     off = [counted(c.dims, {change.part: change.delta(c)}, {}) for c in counts]
-    found = mistakes.explain_counts(off)
+    found = mistakes.explain_counts(off, MISTAKES)
     assert set(found) == {change.part}
     same = [other for other in row.counts if other.part == change.part and other.delta(off[0]) == change.delta(off[0])]
     assert (row in found[change.part]) == any(all(map(other.has_tensors, off)) for other in same)
@@ -271,7 +271,8 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
             [
                 counted(n, {"block_norms": -2 * n.d * n.L}, {"block_norms": [(name, (n.d,)) for name in names]})
                 for n in COUNTED
-            ]
+            ],
+            MISTAKES,
         )["block_norms"]
 
     assert norms("ln.weight", "ln.bias") == [mistakes.norm.NORM_SHARED]
@@ -290,7 +291,8 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
                     {"attention": [(f"{i}", (1, 1)) for i in range(count)]},
                 )
                 for n in COUNTED
-            ]
+            ],
+            MISTAKES,
         )["attention"]
 
     assert heads(4) == [mistakes.attention.HEADS_SHARED]
@@ -299,7 +301,7 @@ def test_what_collides_is_told_apart_by_the_tensors() -> None:
 
 def test_causes_in_two_parts_are_found_apart() -> None:
     off = [counted(n, {"attention": -n.d * n.L, "mlp": -n.d * n.L}, {}) for n in COUNTED]
-    assert mistakes.explain_counts(off) == {
+    assert mistakes.explain_counts(off, MISTAKES) == {
         "attention": [mistakes.attention.ATTENTION_PROJ_BIAS_MISSING],
         "mlp": [mistakes.mlp.MLP_DOWN_BIAS_MISSING],
     }
@@ -307,11 +309,11 @@ def test_causes_in_two_parts_are_found_apart() -> None:
 
 def test_a_difference_of_no_known_cause_is_not_explained() -> None:
     for delta in (1, -1, 7, 1000):
-        assert mistakes.explain_counts([counted(n, {"mlp": delta}, {}) for n in COUNTED]) == {"mlp": []}
+        assert mistakes.explain_counts([counted(n, {"mlp": delta}, {}) for n in COUNTED], MISTAKES) == {"mlp": []}
     # The right difference at one size and none at the others is another mistake.
     first, *others = COUNTED
     one = [counted(first, {parameter_count.OUTSIDE: first.V}, {}), *(counted(n, {}, {}) for n in others)]
-    assert mistakes.explain_counts(one) == {parameter_count.OUTSIDE: []}
+    assert mistakes.explain_counts(one, MISTAKES) == {parameter_count.OUTSIDE: []}
 
 
 @pytest.mark.parametrize(

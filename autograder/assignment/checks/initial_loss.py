@@ -38,7 +38,10 @@ from autograder.assignment.measure.residual_scaling import (
     measure_matrices,
     run_model,
 )
-from autograder.assignment.measure.residual_scaling_by_size import check_scaling_by_size
+from autograder.assignment.measure.residual_scaling_without_layouts import (
+    check_scaling_by_name,
+    find_sublayers_by_effect,
+)
 from autograder.assignment.measure.whole_model import WholeModel
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Dims, Sizes
@@ -101,16 +104,19 @@ def test_residual_scaling(
     """The two projections of each block that add to the residual stream are scaled by 1/sqrt(2L)."""
     seed = int(rng.integers(1 << 31))
     dims = [Dims(V=11, T_max=8, d=64, H=2, L=L) for L in (*LAYERS, int(rng.choice(OTHER_LAYERS)))]
-    sublayers = find_sublayers(student, layouts, dims[0])
+    residual = [role for role in NEIGHBOURS if role != "o" or mistakes.attention.PROJECTION_MISSING not in deducted]
 
     def measure_model(n: Dims) -> MatricesByRole:
         model = student.build("GPT", n.arguments(), seed=seed)
         return measure_matrices(model, sublayers, n.L, partial(run_model, n=n))
 
-    models = {n.L: measure_model(n) for n in dims if sublayers}
-    residual = [role for role in NEIGHBOURS if role != "o" or mistakes.attention.PROJECTION_MISSING not in deducted]
-    if not models or not all(role in matrices for matrices in models.values() for role in residual):
-        check_scaling_by_size(student, dims[0], dims[1], deducted, seed, notes)
+    for find in (partial(find_sublayers, layouts=layouts), find_sublayers_by_effect):
+        sublayers = find(student, n=dims[0])
+        models = {n.L: measure_model(n) for n in dims if sublayers}
+        if models and all(role in matrices for matrices in models.values() for role in residual):
+            break
+    else:
+        check_scaling_by_name(student, dims[0], dims[1], deducted, seed, notes)
         return
     block = measure_block(student, sublayers, dims[0], seed)
     scaling = Scaling(models, block, residual, fan_in_and_out(sublayers))

@@ -75,7 +75,7 @@ def test_total(
             measured = f"{measured.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
         hint, causes, either = find_causes(student, dims_used, deducted)
         if not causes and are_extra_unused(student, replace(sizes.small, L=1), rng):
-            hint, causes = "", [mistakes.parameters.PARAMETERS_UNUSED]
+            causes = [mistakes.parameters.PARAMETERS_UNUSED]
         raise Failed(measured, hint, causes, either)
     rule, blocks, rest = parameter_count.rule_of_thumb(course)
     notes.remark(
@@ -190,6 +190,12 @@ def count_parameters(student: StudentCode, n: Dims) -> parameter_count.Parameter
     mlp = student.shared("MLP", {"d": n.d})
     block = student.shared("Block", sizes)
     model = build_gpt(student, n)
+    around_sublayers, inline = shapes(block.parameters), []
+    for name, part in (("attention", attention), ("mlp", mlp)):
+        rest = subtract_tensors(around_sublayers, shapes(part.parameters))
+        if len(rest) == len(around_sublayers):
+            inline.append(name)
+        around_sublayers = rest
     norms = block.numel - attention.numel - mlp.numel
     outside = model.numel - n.L * block.numel + (n.V * n.d if is_tied(model, n) else 0)
     around = shapes(model.parameters)
@@ -207,11 +213,10 @@ def count_parameters(student: StudentCode, n: Dims) -> parameter_count.Parameter
         tensors={
             "attention": shapes(attention.parameters),
             "mlp": shapes(mlp.parameters),
-            "block_norms": subtract_tensors(
-                subtract_tensors(shapes(block.parameters), shapes(attention.parameters)), shapes(mlp.parameters)
-            ),
+            "block_norms": around_sublayers,
             parameter_count.OUTSIDE: around,
         },
+        inline=tuple(inline),
     )
 
 
@@ -228,20 +233,22 @@ def subtract_tensors(whole: parameter_count.Shapes, part: parameter_count.Shapes
 def find_causes(student: StudentCode, sizes: Sequence[Dims], deducted: set[Mistake]) -> tuple[str, list[Mistake], bool]:
     """Return a hint, the mistakes that fit the counts of each class and its tensors, and whether any one is enough.
 
-    If two fit, mistakes that are already deducted take precedence.
+    A mistake inside a class is named only if the class's own check has seen it in the outputs, unless its tensors
+    prove it. If two fit, mistakes that are already deducted take precedence.
     """
     try:
-        found = mistakes.explain_counts([count_parameters(student, n) for n in sizes])
+        counted = [count_parameters(student, n) for n in sizes]
     except (Failed, StudentError):
         return "Which of your classes has extra or missing parameters?", [], False
+    found = mistakes.explain_counts(counted, deducted)
     common = set.intersection(*map(set, found.values()))
     remaining = {
         part: [row for row in rows if row in deducted] or [row for row in rows if row in common] or rows
         for part, rows in found.items()
     }
-    if not all(remaining.values()):
-        unknown = " and ".join(part.replace("_", " ") for part, rows in remaining.items() if not rows)
-        return f"The difference is in: {unknown}. Which tensor is extra or missing?", [], False
+    described = [parameter_count.describe_difference(counted[0], part) for part, rows in remaining.items() if not rows]
+    if described:
+        return " ".join(described), [], False
     causes = list(dict.fromkeys(row for rows in remaining.values() for row in rows))
     return "", causes, len(remaining) == 1 and len(causes) > 1
 

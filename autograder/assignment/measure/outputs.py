@@ -140,9 +140,7 @@ def mask_parameters(module: ModuleProxy) -> set[str]:
         return set()  # callers that need the values report the error
     # Complex values are not pulled.
     return {
-        name
-        for name in claimed
-        if name not in values or values[name].dtype.kind != "f" or _is_triangle(values[name])
+        name for name in claimed if name not in values or values[name].dtype.kind != "f" or _is_triangle(values[name])
     }
 
 

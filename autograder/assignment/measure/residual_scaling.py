@@ -35,7 +35,8 @@ ROLES = {
     "v": "the values",
     "up": "the MLP's up-projection",
 }
-# The unscaled matrices in the sublayer of each projection that adds to the residual stream.
+# The unscaled matrices in the sublayer of each projection that adds to the residual stream. If the layout is unknown,
+# they are called by the projection, "~" and the tensor's name.
 NEIGHBOURS = {"o": ("q", "k", "v"), "down": ("up",)}
 # Standard deviations of usual initialisations by fan-in and fan-out: nn.Linear's own, LeCun, He, Xavier, orthogonal,
 # 1/sqrt(d), "small" and GPT-2's.
@@ -96,7 +97,9 @@ class Scaling:
 
     def neighbours(self, *roles: str) -> list[str]:
         """Return the other matrices in the sublayers of the projections ``roles``, if present."""
-        others = [other for role in roles for other in NEIGHBOURS[role] if other not in self.ignored]
+        known = [other for role in roles for other in NEIGHBOURS[role]]
+        known += [other for other in self.models[LAYERS[0]] if other.startswith(tuple(f"{role}~" for role in roles))]
+        others = [other for other in known if other not in self.ignored]
         return [other for other in others if all(other in matrices for matrices in self.models.values())]
 
     def ratios_to_block(self, *roles: str) -> list[float]:
@@ -227,7 +230,7 @@ def check_scaling_by_role(scaling: Scaling) -> None:
         ratio = scaling.deviation(first, many) / (scaling.deviation(first, few) or math.nan)
         raise Failed(
             f"From L={few} to L={many}, the standard deviation changes by a factor of {ratio:.2g} for "
-            f"{', '.join(ROLES[role] for role in scaled_neighbours)}.",
+            f"{', '.join(ROLES.get(role) or role.partition('~')[2] for role in scaled_neighbours)}.",
             causes=[mistakes.initial_loss.SCALING_OF_OTHER_MATRICES],
         )
     unscaled = [role for role in residual if not are_equal(scaling.all_deviations(role, math.sqrt))]

@@ -72,15 +72,20 @@ def filter_by_effect(effect: Effect, rows: Collection[Mistake]) -> list[Mistake]
     return sorted((row for row in rows if effect in row.effects), key=lambda row: row.name)
 
 
-def explain_counts(counted: Sequence[ParameterCounts]) -> dict[str, list[Mistake]]:
-    """Return, for each part that is off, the mistakes that explain its counts and tensors at every size."""
+def explain_counts(counted: Sequence[ParameterCounts], seen: Collection[Mistake]) -> dict[str, list[Mistake]]:
+    """Return, for each part that is off, the mistakes that explain its counts and tensors at every size.
+
+    ``seen`` are the mistakes that outputs have shown.
+    """
     wrong = [part for part in counted[0].parts if any(c.delta(part) for c in counted)]
     return {
         part: [
             row
             for row in MISTAKES
             if any(
-                change.part == part and all(change.delta(c) == c.delta(part) and change.has_tensors(c) for c in counted)
+                change.part == part
+                and (change.is_proof or row in seen)
+                and all(change.delta(c) == c.delta(part) and change.has_tensors(c) for c in counted)
                 for change in row.counts
             )
         ]

@@ -12,10 +12,17 @@ from autograder.assignment.oracle.model import Function, Steps, Weights, gelu, i
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from autograder.assignment.oracle.parameter_count import ParameterCounts
+
 _attention = partial(Mistake, "attention", "task 5.1")
 _any = partial(Mistake, "any", "tasks 5.1 to 5.3")
 
 FINITE = -1e9  # the fill of fully masked slices: students see a result only with a finite one
+
+
+def _has_mask(counts: ParameterCounts) -> bool:
+    n = counts.dims.T_max
+    return any(shape[-2:] == (n, n) for shape in counts.matrix_shapes("attention"))
 
 
 def _mask_with(fill: float) -> Function:
@@ -319,7 +326,10 @@ PROJECTIONS_DOUBLED = _attention(
     "the layers in front of nn.MultiheadAttention",
     counts=(
         CountChange(
-            "attention", lambda c: 3 * (c.dims.d**2 + c.dims.d) * c.dims.L, lambda c: c.has_name("attention", "in_proj")
+            "attention",
+            lambda c: 3 * (c.dims.d**2 + c.dims.d) * c.dims.L,
+            lambda c: c.has_name("attention", "in_proj"),
+            True,
         ),
     ),
 )
@@ -348,7 +358,7 @@ HEADS_NOT_REGISTERED = _attention(
     "heads_not_registered",
     "The heads' parameters are not registered: nn.Module doesn't look into a Python list.",
     "the container that holds the heads",
-    counts=(CountChange("attention", lambda c: -3 * c.dims.d**2 * c.dims.L),),
+    counts=(CountChange("attention", lambda c: -3 * c.dims.d**2 * c.dims.L, is_proof=True),),
 )
 HEADS_SLICE_INPUT = _attention(
     "heads_slice_input",
@@ -428,7 +438,7 @@ MASK_IS_PARAMETER = _attention(
     "The mask is counted as a parameter, but it isn't learnt.",
     "how the mask is stored: a buffer moves with the model and isn't counted",
     counts=(
-        CountChange("attention", lambda c: c.dims.T_max**2 * c.dims.L),
-        CountChange("attention", lambda c: c.dims.T_max**2 * c.dims.H * c.dims.L),
+        CountChange("attention", lambda c: c.dims.T_max**2 * c.dims.L, _has_mask, is_proof=True),
+        CountChange("attention", lambda c: c.dims.T_max**2 * c.dims.H * c.dims.L, _has_mask, is_proof=True),
     ),
 )

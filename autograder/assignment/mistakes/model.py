@@ -136,8 +136,8 @@ BLOCKS_WRONG_NUMBER = _model(
     "The number of blocks is not L; it may be hard-coded.",
     "where L is used",
     counts=(
-        CountChange(OUTSIDE, lambda c: -c.block),
-        CountChange(OUTSIDE, lambda c: c.block),
+        CountChange(OUTSIDE, lambda c: -c.block, is_proof=True),
+        CountChange(OUTSIDE, lambda c: c.block, is_proof=True),
     ),
 )
 FINAL_NORM_UNUSED = _model(
@@ -185,7 +185,9 @@ HEAD_BIAS = _model(
     "head_bias",
     "The unembedding has a bias; the formula has none.",
     "how the unembedding is created",
-    counts=(CountChange(OUTSIDE, lambda c: c.dims.V),),
+    counts=(
+        CountChange(OUTSIDE, lambda c: c.dims.V, lambda c: (c.dims.V,) in dict(c.tensors[OUTSIDE]).values(), True),
+    ),
 )
 HEAD_IS_EMBEDDING = _model(
     "head_is_embedding",

@@ -85,7 +85,7 @@ NORM_WITHOUT_AFFINE = _norm(
     "how the LayerNorms are created",
     counts=(
         CountChange("block_norms", lambda c: -4 * c.dims.d * c.dims.L),
-        CountChange(OUTSIDE, lambda c: -2 * c.dims.d, lambda c: not c.tensors["block_norms"]),
+        CountChange(OUTSIDE, lambda c: -2 * c.dims.d),
     ),
 )
 NORM_UNBIASED = _norm(

@@ -20,13 +20,13 @@ POSITION_ROW_MISSING = _count(
     "position_row_missing",
     "The position embedding has one row too few.",
     "the sizes of the embeddings",
-    counts=(CountChange(OUTSIDE, lambda c: -c.dims.d, lambda c: c.has_table(c.dims.T_max - 1)),),
+    counts=(CountChange(OUTSIDE, lambda c: -c.dims.d, lambda c: c.has_table(c.dims.T_max - 1), is_proof=True),),
 )
 POSITION_ROW_EXTRA = _count(
     "position_row_extra",
     "The position embedding has one row too many.",
     "the sizes of the embeddings",
-    counts=(CountChange(OUTSIDE, lambda c: c.dims.d, lambda c: c.has_table(c.dims.T_max + 1)),),
+    counts=(CountChange(OUTSIDE, lambda c: c.dims.d, lambda c: c.has_table(c.dims.T_max + 1), is_proof=True),),
 )
 POSITION_BATCH_AXIS = _count(
     "position_batch_axis",
@@ -39,6 +39,7 @@ POSITION_BATCH_AXIS = _count(
             lambda c: any(
                 len(shape) > 2 and shape[-2:] == (c.dims.T_max, c.dims.d) for shape in c.matrix_shapes(OUTSIDE)
             ),
+            is_proof=True,
         ),
     ),
 )
@@ -46,7 +47,7 @@ VOCABULARY_ROW_MISSING = _count(
     "vocabulary_row_missing",
     "Both V x d matrices have one row too few.",
     "the sizes of the embedding and of the unembedding",
-    counts=(CountChange(OUTSIDE, lambda c: -2 * c.dims.d, lambda c: c.has_table(c.dims.V - 1)),),
+    counts=(CountChange(OUTSIDE, lambda c: -2 * c.dims.d, lambda c: c.has_table(c.dims.V - 1), is_proof=True),),
 )
 EMBEDDING_MISSING = _count(
     "embedding_missing",
@@ -58,19 +59,19 @@ MLP_SHARED = _count(
     "mlp_shared",
     "All L blocks share one MLP object; create a new one for each.",
     "where the MLPs are created",
-    counts=(CountChange(OUTSIDE, lambda c: -c.parts["mlp"] // c.dims.L * (c.dims.L - 1)),),
+    counts=(CountChange(OUTSIDE, lambda c: -c.parts["mlp"] // c.dims.L * (c.dims.L - 1), is_proof=True),),
 )
 BLOCKS_SHARED = _count(
     "blocks_shared",
     "All L blocks are one and the same Block object; create a new one for each.",
     "how the list of blocks is created",
-    counts=(CountChange(OUTSIDE, lambda c: -c.block * (c.dims.L - 1)),),
+    counts=(CountChange(OUTSIDE, lambda c: -c.block * (c.dims.L - 1), is_proof=True),),
 )
 BLOCKS_NOT_REGISTERED = _count(
     "blocks_not_registered",
     "The blocks' parameters are not registered: nn.Module doesn't look into a Python list.",
     "the container that holds the blocks",
-    counts=(CountChange(OUTSIDE, lambda c: -c.block * c.dims.L),),
+    counts=(CountChange(OUTSIDE, lambda c: -c.block * c.dims.L, is_proof=True),),
 )
 PARAMETERS_UNUSED = _count(
     "parameters_unused",

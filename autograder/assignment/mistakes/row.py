@@ -26,11 +26,15 @@ class Effect(enum.Flag):
 
 @dataclass(frozen=True, slots=True)
 class CountChange:
-    """A change of the parameters counted in ``part``; ``has_tensors`` tells mistakes with equal changes apart."""
+    """A change of the parameters counted in ``part``; ``has_tensors`` tells mistakes with equal changes apart.
+
+    Most counts have more than one explanation, so that outputs must have shown the mistake too, unless ``is_proof``.
+    """
 
     part: str
     delta: Callable[[ParameterCounts], int]
     has_tensors: Callable[[ParameterCounts], bool] = lambda counts: True
+    is_proof: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -111,12 +114,14 @@ class ParameterCounts:
     """The parameters of a student's model at one size: counts by part and in one block, and the tensors.
 
     The parts are "attention", "mlp" and "block_norms", summed over L blocks, and OUTSIDE for the rest of the model.
+    ``inline`` are the classes that Block doesn't use, so that its norms can't be told from the rest of it.
     """
 
     dims: Dims
     parts: dict[str, int]
     block: int
     tensors: dict[str, Shapes]  # the tensors of one block's parts, and OUTSIDE
+    inline: tuple[str, ...] = ()
 
     def delta(self, part: str) -> int:
         """Return a part's count minus the correct one."""
@@ -144,3 +149,54 @@ def expected_counts(n: Dims) -> dict[str, int]:
     own = parts(n.V, n.T_max, n.d, n.L)
     inside = {name: own[name] for name in ("attention", "mlp", "block_norms")}
     return inside | {OUTSIDE: own["embeddings"] + own["final"]}
+
+
+# --- tensors beyond the formula, or missing ---------------------------------------------------------------------------
+
+OWNERS = {"attention": "Each attention", "mlp": "Each MLP", "block_norms": "Each block", OUTSIDE: "GPT"}
+SHOWN = 4  # names of tensors
+
+
+def formula_shapes(n: Dims, part: str) -> list[tuple[int, ...]]:
+    """Return the shapes of one ``part`` in the formula, up to the order of a matrix's axes."""
+    d = n.d
+    shapes: dict[str, list[tuple[int, ...]]] = {
+        "attention": [(d, d)] * 4 + [(d,)],
+        "mlp": [(4 * d, d)] * 2 + [(4 * d,), (d,)],
+        "block_norms": [(d,)] * 4,
+        OUTSIDE: [(n.V, d)] * 2 + [(n.T_max, d)] + [(d,)] * 2,
+    }
+    return shapes[part]
+
+
+def describe_difference(c: ParameterCounts, part: str) -> str:
+    """Say which tensors of ``part``, by name and shape, differ from the formula's; "" if none do."""
+    parts = (part, *(c.inline if part == "block_norms" else ()))
+    expected = [shape for own in parts for shape in formula_shapes(c.dims, own)]
+    right = Counter(shape for shape in expected if len(shape) < 2)
+    found = Counter(shape for _, shape in c.tensors[part] if len(shape) < 2)
+    differences = []
+    for shape in sorted(found | right, reverse=True):
+        if found[shape] != right[shape]:
+            number = f"{found[shape] or 'no'} tensor{'s' * (found[shape] > 1)} of shape {shape}, not {right[shape]}"
+            differences.append(_with_names(number, [tensor for tensor in c.tensors[part] if tensor[1] == shape]))
+    matrices = [tensor for tensor in c.tensors[part] if len(tensor[1]) > 1]
+    right_entries = sum(math.prod(shape) for shape in expected if len(shape) > 1)
+    if (entries := sum(math.prod(shape) for _, shape in matrices)) != right_entries:
+        missing, extra = Counter(tuple(sorted(shape)) for shape in expected if len(shape) > 1), []
+        for name, shape in matrices:
+            if missing[key := tuple(sorted(shape))]:
+                missing[key] -= 1
+            else:
+                extra.append((name, shape))
+        # With other shapes than the formula's, such as one matrix per head, only the sum can be compared.
+        named = extra if not missing.total() else matrices
+        differences.append(_with_names(f"matrices with {entries:,} entries, not {right_entries:,}", named))
+    return f"{OWNERS[part]} has {'; it has '.join(differences)}." if differences else ""
+
+
+def _with_names(measured: str, tensors: Shapes) -> str:
+    """Append names, and shapes of matrices; tensors whose names differ only by a number are listed once."""
+    names = [f"{re.sub('[0-9]+', '*', name)}{f' {shape}' if len(shape) > 1 else ''}" for name, shape in tensors]
+    names = list(dict.fromkeys(names))
+    return measured + (f": {', '.join(names[:SHOWN])}" if names else "") + (", ..." if len(names) > SHOWN else "")
