@@ -19,6 +19,7 @@ from autograder.sandbox.remote.errors import StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.student_code import StudentCode
 
+PART_NAMES = {"block_norms": "the rest of each Block (its LayerNorms)"}
 TIED = "your unembedding shares its weights with the token embedding, which is the optional exercise"
 
 
@@ -125,7 +126,9 @@ def test_by_part(
     if not wrong:
         request.getfixturevalue("require_counted_parameters_used")
     if wrong:
-        measured = "; ".join(f"{name.replace('_', ' ')}: {counts[name]:,} instead of {right[name]:,}" for name in wrong)
+        measured = "; ".join(
+            f"{PART_NAMES.get(name, name)}: {counts[name]:,} instead of {right[name]:,}" for name in wrong
+        )
         if counts[parameter_count.OUTSIDE] < 0:
             measured = (
                 f"{n.L} separate blocks have {n.L * found.block:,} parameters, but your GPT has {model.numel:,}: "

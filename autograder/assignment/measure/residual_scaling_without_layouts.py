@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -23,6 +23,8 @@ SHARE = 0.5  # of the change that one output of a residual projection makes, at 
 MOST_SCALED = 0.6  # of the entries in a block's matrices: the two projections have 5 of 12
 
 Entries = dict[str, np.ndarray]  # numbers of a block's entries, by role
+Parts = dict[tuple[str, int], np.ndarray]  # the same, by tensor and number of the matrix in it
+Factors = Sequence[tuple[str, np.ndarray, float]]  # tensor, numbers of some of its entries, factor
 
 
 def find_sublayers_by_effect(student: StudentCode, n: Dims) -> list[Sublayer]:
@@ -50,8 +52,8 @@ class _Trial:
         numbered = dict(layouts.number_entries(parameter_usage.shapes(block.parameters)))
         self.matrices = {p.name: numbered[p.name] for p in block.parameters if p.is_matrix and p.name in self.weights}
 
-    def output(self, factors: Sequence[tuple[str, np.ndarray, float]] = (), x: np.ndarray | None = None) -> np.ndarray:
-        """Return the output while each (matrix, its entries, factor) is multiplied by its factor."""
+    def output(self, factors: Factors = (), x: np.ndarray | None = None) -> np.ndarray:
+        """Return the output with these factors."""
         x = self.x if x is None else x
         changed = {name: self.weights[name].copy() for name, _, _ in factors}
         for name, at, factor in factors:
@@ -62,7 +64,7 @@ class _Trial:
 
 def _find_roles(trial: _Trial) -> Entries:
     """Return the entries of the projections, "o" and "down", and of the other matrices in the sublayer of each."""
-    found: dict[tuple[str, int], np.ndarray] = {}
+    found: Parts = {}
     # With the first ones at zero, those whose output goes through them come next: attention's goes through the MLP.
     for _ in range(2):
         silent = [(name, at, 0.0) for (name, _), at in found.items()]
@@ -76,11 +78,9 @@ def _find_roles(trial: _Trial) -> Entries:
     return merged | _find_neighbours(trial, projections, found, merged)
 
 
-def _find_projections(
-    trial: _Trial, silent: Sequence[tuple[str, np.ndarray, float]]
-) -> dict[tuple[str, int], np.ndarray]:
+def _find_projections(trial: _Trial, silent: Factors) -> Parts:
     """Return the matrices, or parts of fused ones, of which each output changes one feature: entries (inputs, d)."""
-    found = {}
+    found: Parts = {}
     before = trial.output(silent)
     for name, entries in trial.matrices.items():
         for axis in {entries.ndim - 1, entries.ndim - 2}:
@@ -93,16 +93,14 @@ def _find_projections(
     return found
 
 
-def _mixes_positions(trial: _Trial, others: Sequence[tuple[str, np.ndarray, float]]) -> bool:
+def _mixes_positions(trial: _Trial, others: Factors) -> bool:
     """Return whether the last position's output depends on the first, with the ``others`` at zero: in attention."""
     changed = trial.x.copy()
     changed[:, 0] = 1 - changed[:, 0]
     return not np.array_equal(trial.output(others)[:, -1], trial.output(others, changed)[:, -1])
 
 
-def _find_neighbours(
-    trial: _Trial, projections: set[str], found: dict[tuple[str, int], np.ndarray], roles: Entries
-) -> Entries:
+def _find_neighbours(trial: _Trial, projections: set[str], found: Parts, roles: Entries) -> Entries:
     """Return the large matrices that have an effect only through one projection, named by role and tensor."""
     silent = {
         role: [(name, at, 0.0) for (name, _), at in found.items() if np.isin(at, entries).all()]
@@ -171,6 +169,5 @@ def _group_matrices(model: ModuleProxy) -> dict[str, list[np.ndarray]]:
 
 def _halves(before: list[np.ndarray], after: list[np.ndarray]) -> bool:
     """Return whether standard deviations are as 1/sqrt(L), in each block; zeros count as scaled."""
-    few, many = LAYERS
-    deviation: Callable[[np.ndarray], float] = standard_deviation
-    return are_equal([deviation(v) * few**0.5 for v in before] + [deviation(v) * many**0.5 for v in after])
+    by_L = zip(LAYERS, (before, after), strict=True)
+    return are_equal(standard_deviation(value) * L**0.5 for L, values in by_L for value in values)
