@@ -7,6 +7,7 @@ named, the oracle's output with that mistake counts too, since two processes of 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -240,6 +241,10 @@ def test_rows_sum_to_one(
     gap = np.abs(repeated - single).max(-1) / logit_scale(single)
     if not gap.max() <= CONSTANT:
         causes = mistakes.filter_by_effect(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, deducted)
+        parameters = student.shared("GPT", n.arguments()).parameters
+        if not causes and not any(position_axes(p.shape, n) for p in parameters):
+            notes.remark("The position embeddings are not a parameter, so they can't be set to be equal.")
+            return
         raise Failed(
             f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
             f"{int(gap.argmax())} differ by {gap.max() * logit_scale(single):.2g} from those of that token alone.",
@@ -281,14 +286,22 @@ def logits_of_constant_input(
     constant_tables = {
         name: np.repeat(np.take(value, [0], axis), value.shape[axis], axis) + epsilon * value
         for name, value in (model.pull() | weights).items()
-        for axis, rows in enumerate(value.shape)
-        if rows in (n.T_max - 1, n.T_max, n.T_max + 1, n.V + n.T_max)
-        and value.size % (rows * n.d) == 0
-        and n.d in value.shape
+        for axis in position_axes(value.shape, n)
     }
     model.push(weights | constant_tables)
     T = row.shape[1]
     return outputs.require_logits(model(row), (1, T, n.V))[0], outputs.require_logits(model(row[:, :1]), (1, 1, n.V))[0]
+
+
+def position_axes(shape: tuple[int, ...], n: Dims) -> list[int]:
+    """Return the axes of a table of vectors along which positions may be numbered, after tokens or alone."""
+    return [
+        axis
+        for axis, rows in enumerate(shape)
+        if rows in (n.T_max - 1, n.T_max, n.T_max + 1, n.V + n.T_max)
+        and math.prod(shape) % (rows * n.d) == 0
+        and n.d in shape
+    ]
 
 
 def logit_scale(logits: np.ndarray) -> float:

@@ -43,12 +43,13 @@ def test_formula(
     raise_verdict(comparison, "the MLP", notes, [mistakes.mlp.MLP_WIDTH])
 
 
-def test_width(student: StudentCode, notes: Notes) -> None:
+def test_width(student: StudentCode, layouts: dict[str, Comparison], notes: Notes) -> None:
     """The hidden width is 4d."""
+    unused = layouts["mlp"].left_out if "mlp" in layouts else set()  # the parameter count deducts these
     for d in (D, 10):
-        module = student.build("MLP", {"d": d})
-        sizes = sorted({size for p in module.parameters for size in p.shape} - {1})
-        entries = sum(p.size for p in module.parameters if p.is_matrix)
+        used = [p for p in student.build("MLP", {"d": d}).parameters if p.name not in unused]
+        sizes = sorted({size for p in used for size in p.shape} - {1})
+        entries = sum(p.size for p in used if p.is_matrix)
         if entries != 8 * d * d or 4 * d not in sizes:
             inner = entries / (2 * d)
             other = inner in sizes  # two matrices of another hidden width

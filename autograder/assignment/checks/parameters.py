@@ -72,7 +72,7 @@ def test_total(
         measured = f"Your GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}."
         dims_used = (course, *sizes.others)
         deltas = [(dims, build_gpt(student, dims).numel - parameter_count.total(dims)) for dims in dims_used]
-        if term := parameter_count.as_formula(deltas):
+        if (term := parameter_count.as_formula(deltas)) and term != f"{deltas[0][1]:+}":
             measured = f"{measured.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
         hint, causes, either = find_causes(student, dims_used, deducted)
         if not causes and are_extra_unused(student, replace(sizes.small, L=1), rng):

@@ -67,13 +67,14 @@ class Findings:
 
     ``gap`` is the outputs' distance from the correct ones, relative to the largest, under the nearest layout of the
     tensors (None if they cannot be compared); ``position`` is the first that is off; ``alone`` says that sequences of
-    one token are correct.
+    one token are correct. ``is_incomplete`` says that the search took too long, so that nothing else is known.
     """
 
     matches: tuple[Match, ...]
     gap: float | None = None
     position: int = -1
     alone: bool = False
+    is_incomplete: bool = False
 
 
 KEPT = 4  # composed models kept in the oracle's process
@@ -146,7 +147,7 @@ class Oracle:
         try:
             answer = blocks.ask("identify", arguments) if blocks else self.ask("identify", arguments)
         except TooLarge:
-            return Findings(())
+            return Findings((), is_incomplete=True)
         matches = tuple(
             Match(
                 tuple(map(mistakes.named, m["mistakes"])),

@@ -48,8 +48,11 @@ def perform(operations: Any, requested: list[tuple[str, dict[str, Any]]]) -> Any
 
 
 def as_tensor(value: Any) -> Any:
-    """Return an array as a tensor, and any other value unchanged."""
-    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+    """Return an array as a tensor, of the default dtype if it is float32, and any other value unchanged."""
+    if not isinstance(value, np.ndarray):
+        return value
+    tensor = torch.from_numpy(value)
+    return tensor.to(torch.get_default_dtype()) if tensor.dtype is torch.float32 else tensor
 
 
 def _as_array(value: Any) -> np.ndarray | None:
