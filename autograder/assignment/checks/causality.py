@@ -107,14 +107,13 @@ def student_sides(
     """
     n = sizes.course
     if not whole.mistakes and (known := whole.forward(weighted_model, n, weighted_model.pull() | weights, module_rng)):
-        sides = compare_sides(known, forward_of(weighted_model, n), tokens, starts, n.V, ORACLE_TOLERANCE)
+        sides = compare_sides(known, forward_of(weighted_model, n, weights), tokens, starts, n.V, ORACLE_TOLERANCE)
         if not sides.rows_mix and not any(sides.change(row)[:start].any() for row, start in enumerate(starts[:4])):
             return sides
     replica = student.replica.shared("GPT", n.arguments())
-    replica.push(weights)
     # A model whose first call differs from later ones gives different logits on the two sides.
     weighted_model(change_tokens(tokens[CHANGED], starts, n.V)[:1])
-    return compare_sides(forward_of(replica, n), forward_of(weighted_model, n), tokens, starts, n.V)
+    return compare_sides(forward_of(replica, n, weights), forward_of(weighted_model, n, weights), tokens, starts, n.V)
 
 
 @pytest.fixture(scope="module")
@@ -337,9 +336,14 @@ def compare_sides(
     return Sides(earlier, later, starts, rows_mix, tolerance)
 
 
-def forward_of(model: ModuleProxy, n: Dims) -> Forward:
-    """Return the student's own forward."""
-    return lambda idx: outputs.require_logits(model(idx), (*idx.shape, n.V))
+def forward_of(model: ModuleProxy, n: Dims, weights: dict[str, np.ndarray]) -> Forward:
+    """Return the student's own forward with ``weights``, which each call may change."""
+
+    def forward(idx: np.ndarray) -> np.ndarray:
+        model.push(weights)
+        return outputs.require_logits(model(idx), (*idx.shape, n.V))
+
+    return forward
 
 
 def measure_influence(model: ModuleProxy, row: np.ndarray, V: int) -> np.ndarray:

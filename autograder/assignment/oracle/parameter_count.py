@@ -178,8 +178,9 @@ def describe_difference(c: ParameterCounts, part: str) -> str:
     differences = []
     for shape in sorted(found | right, reverse=True):
         if found[shape] != right[shape]:
-            number = f"{found[shape] or 'no'} tensor{'s' * (found[shape] > 1)} of shape {shape}, not {right[shape]}"
-            differences.append(_with_names(number, [tensor for tensor in c.tensors[part] if tensor[1] == shape]))
+            number = f"{found[shape] or 'no'} tensor{'s' * (found[shape] > 1)} of shape {shape}"
+            owned = [tensor for tensor in c.tensors[part] if tensor[1] == shape]
+            differences.append(_with_names(f"{number}, but should have {right[shape]}", owned))
     matrices = [tensor for tensor in c.tensors[part] if len(tensor[1]) > 1]
     right_entries = sum(math.prod(shape) for shape in expected if len(shape) > 1)
     if (entries := sum(math.prod(shape) for _, shape in matrices)) != right_entries:
@@ -191,7 +192,7 @@ def describe_difference(c: ParameterCounts, part: str) -> str:
                 extra.append((name, shape))
         # With other shapes than the formula's, such as one matrix per head, only the sum can be compared.
         named = extra if not missing.total() else matrices
-        differences.append(_with_names(f"matrices with {entries:,} entries, not {right_entries:,}", named))
+        differences.append(_with_names(f"matrices with {entries:,} entries, but should have {right_entries:,}", named))
     return f"{OWNERS[part]} has {'; it has '.join(differences)}." if differences else ""
 
 
