@@ -121,9 +121,9 @@ def test_gradients(
     except (Failed, StudentError):
         model_comparison = None  # wrong outputs are judged by their own check
     n = replace(sizes.small, L=1)  # the rest of GPT does not depend on the number of blocks
-    shape = (B, n.T_max)
-    idx = rng.permutation(np.resize(np.arange(n.V), B * n.T_max)).reshape(shape)  # each token, at each position
-    targets = rng.integers(0, n.V, shape)
+    # Each token and each position.
+    idx = rng.permutation(np.resize(np.arange(n.V), B * n.T_max)).reshape(B, n.T_max)
+    targets = rng.integers(0, n.V, idx.shape)
     module = _build_for_loss(student, n, stub, idx, targets)
     own = {
         name: w.astype(np.float32)
@@ -131,7 +131,11 @@ def test_gradients(
         if model_comparison is None or name not in model_comparison.left_out
     }
     module.push(own)
-    got = module.gradients(idx, targets)
+    try:
+        got = module.gradients(idx, targets)
+    except Raised:  # the last position may be missing, which other checks judge
+        idx, targets = idx[:, :T], targets[:, :T]
+        got = module.gradients(idx, targets)
     without_gradient = [name for name in own if name not in got or not np.abs(got[name]).max() > 0]
     if without_gradient:
         some = ", ".join(without_gradient[:3]) + (", ..." if len(without_gradient) > 3 else "")
@@ -145,7 +149,7 @@ def test_gradients(
     # A loss other than the cross-entropy has different gradients; a separate check judges it.
     try:
         logits, loss = _logits_and_loss(module(idx, targets))
-        logits = logits.reshape(*shape, n.V)
+        logits = logits.reshape(*idx.shape, n.V)
         usual = abs(loss - cross_entropy(logits, targets)) <= 1e-3
     except (Failed, ValueError):
         usual = False

@@ -1,0 +1,14 @@
+# /// bank
+# about = "the final LayerNorm has requires_grad=False"
+# facts = "own"
+# extends = "reference"
+# names = ["parameter_frozen"]
+# [loses]
+# "model.gradients" = "failed"
+# ///
+
+
+class GPT(GPT):
+    def __init__(self, V, T_max, d, H, L, tie_weights=False):
+        super().__init__(V, T_max, d, H, L, tie_weights)
+        self.ln_f.requires_grad_(False)

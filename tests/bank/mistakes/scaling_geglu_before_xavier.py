@@ -1,0 +1,68 @@
+# /// bank
+# about = "GEGLU, and Xavier initialisation after the scaling"
+# facts = "own"
+# extends = "reference"
+# also = ["scaling_missing", "unembedding_init_std"]
+# [loses]
+# "mlp.formula" = "failed"
+# "mlp.width" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "partial"
+# "initial_loss.window" = "failed"
+# "initial_loss.residual_scaling" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# ///
+
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(2 * d, d)
+
+    def forward(self, x):
+        a, b = self.up(x).chunk(2, dim=-1)
+        return self.down(a * F.gelu(b))
+
+
+class GPT(nn.Module):
+    def __init__(self, V, T_max, d, H, L):
+        super().__init__()
+        self.T_max = T_max
+        self.tok_emb = nn.Embedding(V, d)
+        self.pos_emb = nn.Embedding(T_max, d)
+        self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
+        self.ln_f = nn.LayerNorm(d)
+        self.lm_head = nn.Linear(d, V, bias=False)
+        with torch.no_grad():
+            for block in self.blocks:
+                block.attn.proj.weight.mul_((2 * L) ** -0.5)
+                block.mlp.down.weight.mul_((2 * L) ** -0.5)
+
+    def forward(self, idx, targets=None):
+        B, T = idx.shape
+        assert T <= self.T_max, f"T={T} is larger than T_max={self.T_max}"
+        x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
+        for block in self.blocks:
+            x = block(x)
+        logits = self.lm_head(self.ln_f(x))
+        if targets is None:
+            return logits
+        return logits, F.cross_entropy(logits.view(B * T, -1), targets.reshape(B * T))
+
+    @torch.no_grad()
+    def generate(self, idx, max_new_tokens):
+        for _ in range(max_new_tokens):
+            probabilities = F.softmax(self(idx[:, -self.T_max :])[:, -1], dim=-1)
+            idx = torch.cat([idx, torch.multinomial(probabilities, 1)], dim=1)
+        return idx
+
+
+class GPT(GPT):
+    def __init__(self, V, T_max, d, H, L):
+        super().__init__(V, T_max, d, H, L)
+        for p in self.parameters():
+            if p.dim() > 1:
+                nn.init.xavier_uniform_(p)
