@@ -175,7 +175,7 @@ class Suite:
             return report
         if own not in self.verdicts or error is not None:
             verdict = self._make_verdict(self._rows[own], _get_needs(item), error)
-            replaced = self.carried.get(own) or self.carried.get(item.path.stem)
+            replaced = self.carried.get(own, self.carried.get(item.path.stem))
             if replaced and not isinstance(error, StudentError):  # then nothing was measured
                 verdict = _add_replaced(verdict, replaced)
             self.verdicts[own] = verdict
