@@ -51,7 +51,12 @@ def test_what_is_pushed_is_there_at_the_next_call_and_fails_there(hand_in: Hand)
 
 
 def test_an_object_is_gone_with_its_process(hand_in: Hand) -> None:
-    student = hand_in("import os\nclass GPT:\n    def __init__(self, d): pass\n    def end(self): os._exit(1)")
+    student = hand_in("""
+        import os, torch
+        class GPT(torch.nn.Module):
+            def __init__(self, d): super().__init__()
+            def end(self): os._exit(1)
+    """)
     model = student.build("GPT", {"d": 1})
     for _ in range(2):
         with pytest.raises(Crashed):

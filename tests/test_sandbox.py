@@ -392,7 +392,7 @@ def test_random_numbers_depend_on_the_seed_alone(hand_in: Hand) -> None:
 
 def test_files_beside_gpt_can_be_imported_and_those_named_like_a_library_are_inert(hand_in: Hand) -> None:
     names = ("torch", "json", "numpy", "os", "secrets", "random", "conftest", "sitecustomize", "usercustomize")
-    gpt = "import json, os, numpy, torch\nfrom helper import f\ndef run(): return f()\nclass GPT: pass"
+    gpt = "import json, os, numpy, torch\nfrom helper import f\ndef run(): return f()\nclass GPT(torch.nn.Module): pass"
     helpers = {"helper": "import more\ndef f(): return more.VALUE", "more": "VALUE = 3"}
     student = hand_in(gpt, **helpers, **dict.fromkeys(names, "1 / 0"))
     student.build("GPT", {})

@@ -6,6 +6,7 @@ An assignment is a package whose ``ASSIGNMENT`` is one of these. Beside it lie `
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Protocol
 from autograder.core.errors import BadInput
 
 DEFAULT = "autograder.assignment"
+CLOSE = 0.8  # of 1: similarity of two names of which one may be meant by the other
 NOTEBOOK = "notebook.ipynb"  # a submission's notebook, whatever its original name
 
 
@@ -51,6 +53,8 @@ class Definition:
     task: str  # the handout's name of the task
     description: str
     optional: bool = False
+    aliases: tuple[str, ...] = ()  # what tutorials call it
+    width: str = ""  # of a class: the argument that is the size of its input's last axis; tokens have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +89,28 @@ class Contract:
         """Return the names that are needed from a notebook."""
         return (*self.names, *self.helpers)
 
+    def find_closest(self, name: str) -> str:
+        """Return the definition whose name, or an alias of it, is closest to ``name``; "" if none is close."""
+
+        def closeness(entry: Definition) -> float:
+            known = (entry.name, *entry.aliases)
+            alike = max(difflib.SequenceMatcher(None, _fold(name), _fold(other)).ratio() for other in known)
+            return max(alike, CLOSE if name.endswith(entry.name) else 0)
+
+        closest = max(self.definitions, key=closeness, default=None)
+        return closest.name if closest and closeness(closest) >= CLOSE else ""
+
+    def input_width(self, name: str, arguments: Mapping[str, int]) -> int:
+        """Return the size of the last axis of the input of the class ``name`` with these arguments; 0 for tokens."""
+        return next((arguments[entry.width] for entry in self.definitions if entry.name == name and entry.width), 0)
+
     def module(self, name: str) -> str:
         """Return the module of the definition called ``name``: the main one, unless the contract has another."""
         return next((entry.module for entry in self.definitions if entry.name == name), self.main)
+
+
+def _fold(name: str) -> str:
+    return name.replace("_", "").casefold()
 
 
 @dataclass(frozen=True, slots=True)

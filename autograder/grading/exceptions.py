@@ -12,9 +12,11 @@ from autograder.sandbox.remote.client import RemoteException
 from autograder.sandbox.remote.errors import Raised
 
 WIDTH, MAX_LINES = 76, 4  # of a message: a terminal of 80 columns, minus the indent
-# How many characters to keep of the quoted line and of the exception's text (without, then with, a known cause),
-# widest first.
-QUOTE_LENGTHS = ((64, 120, 56), (48, 72, 40), (32, 40, 28), (20, 28, 20))
+# How many characters to keep of the quoted line and of the exception's text, widest first. PyTorch often names the
+# remedy at the end, so that an unexplained text is cut last.
+EXPLAINED_LENGTHS = ((64, 56), (48, 40), (32, 28), (20, 20))
+UNEXPLAINED_LENGTHS = ((64, 240), (40, 240), (20, 240), (20, 200), (20, 160), (20, 120), (20, 80), (20, 40), (20, 28))
+MAX_QUOTE = 64  # characters of a quoted line
 MAX_SHAPES = 4  # tensors whose shapes are shown
 
 
@@ -31,16 +33,20 @@ def format_exception(error: Raised, cause: Cause | None = None) -> str:
     remote = error.remote
     if "SyntaxError" in remote.kinds:
         file, line, _, text = remote.frames[-1] if remote.frames else (error.call, 0, "", "")
-        return f"{file} is not valid Python: line {line}{_quote(text, QUOTE_LENGTHS[0][0])}: {remote.text}."
+        return f"{file} is not valid Python: line {line}{_quote(text, MAX_QUOTE)}: {_end(remote.text)}"
     message = ""
-    for quoted, unknown, known in QUOTE_LENGTHS:
-        text = clean(remote.text, known if cause else unknown)
+    for quoted, kept in EXPLAINED_LENGTHS if cause else UNEXPLAINED_LENGTHS:
+        text = clean(" ".join(remote.text.split()), kept)
         raised = f"{remote.type}: {text}".removesuffix(": ")
-        raised += "" if raised[-1:] in ".…" else "."
-        message = f"{describe_location(error, quoted)} {raised} {_explain(remote, cause)}".strip()
+        message = f"{describe_location(error, quoted)} {_end(raised)} {_explain(remote, cause)}".strip()
         if fits_message(message):
             break
     return message
+
+
+def _end(text: str) -> str:
+    """Return ``text`` with a full stop, unless it ends a sentence already."""
+    return text if text[-1:] in ".?…" else f"{text}."
 
 
 def fits_message(message: str) -> bool:
@@ -48,7 +54,7 @@ def fits_message(message: str) -> bool:
     return len(textwrap.wrap(message, WIDTH)) <= MAX_LINES
 
 
-def describe_location(error: Raised, quoted: int = QUOTE_LENGTHS[0][0]) -> str:
+def describe_location(error: Raised, quoted: int = MAX_QUOTE) -> str:
     """Return the call and the student's innermost line, where the exception was raised."""
     if not error.remote.frames:
         return f"In {error.call}:"

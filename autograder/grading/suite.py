@@ -373,8 +373,8 @@ def _list_not_implemented(student: StudentCode, assignment: Assignment) -> Itera
         try:
             file, line, stubs = student.locate(entry.name)
         except StudentError as error:
-            if not isinstance(error, NotDefined) or isinstance(error, ImportFailed):
-                continue  # it may exist, but its import failed: the verdicts say why
+            if not isinstance(error, NotDefined) or isinstance(error, ImportFailed) or error.near:
+                continue  # it may exist, but under another name, or its import failed: the verdicts say so
             file, line, stubs = "", 0, (entry.name,)
         if stubs:
             yield reports.NotImplementedEntry(
@@ -388,13 +388,15 @@ def _list_not_implemented(student: StudentCode, assignment: Assignment) -> Itera
 
 def _list_warnings(student: StudentCode, assignment: Assignment) -> Iterator[str]:
     """Yield warnings that belong to no check: the first few statements that raised, and those that were not run."""
-    troubles = student.failed_statements
-    for file, remote in troubles[:MAX_WARNINGS]:
+    messages = []
+    for file, remote in student.failed_statements:
         cause = exceptions.find_cause(remote, assignment.exceptions)
-        message = exceptions.format_exception(Raised(file, remote), cause)
-        yield f"{clean(message, MAX_MESSAGE)} Everything else defined there is graded."
-    if len(troubles) > MAX_WARNINGS:
-        yield f"At least {len(troubles) - MAX_WARNINGS} more statements also failed."
+        messages.append(clean(exceptions.format_exception(Raised(file, remote), cause), MAX_MESSAGE))
+    messages = list(dict.fromkeys(messages))  # statements that failed for the same reason
+    for message in messages[:MAX_WARNINGS]:
+        yield f"{message} Everything else defined there is graded."
+    if len(messages) > MAX_WARNINGS:
+        yield f"At least {len(messages) - MAX_WARNINGS} more statements also failed."
     if skipped := student.skipped_statements:
         others = f"{skipped.count} other statements were" if skipped.count > 1 else "One other statement was"
         yield (

@@ -15,7 +15,7 @@ from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.oracle import parameter_count
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.verdict import Failed, Notes, Partial
-from autograder.sandbox.remote.errors import StudentError
+from autograder.sandbox.remote.errors import NotDefined, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.student_code import StudentCode
 
@@ -241,7 +241,11 @@ def find_causes(student: StudentCode, sizes: Sequence[Dims], deducted: set[Mista
     """
     try:
         counted = [count_parameters(student, n) for n in sizes]
-    except (Failed, StudentError):
+    except NotDefined as error:
+        return f"{error}.", [], False
+    except StudentError as error:
+        return f"{error.call} could not be built; its own check says why.", [], False
+    except Failed:
         return "Which of your classes has extra or missing parameters?", [], False
     found = mistakes.explain_counts(counted, deducted)
     common = set.intersection(*map(set, found.values()))
@@ -267,13 +271,8 @@ def are_extra_unused(student: StudentCode, n: Dims, rng: np.random.Generator) ->
 
 
 def build_gpt(student: StudentCode, dims: Dims) -> ModuleProxy:
-    """Build the student's GPT at ``dims``; raise Failed unless it is an nn.Module."""
-    model = student.shared("GPT", dims.arguments())
-    if not model.is_module:
-        raise Failed(
-            "GPT(...) is not an nn.Module, so it has no parameters to count.", "Does the class inherit from nn.Module?"
-        )
-    return model
+    """Build the student's GPT at ``dims``."""
+    return student.shared("GPT", dims.arguments())
 
 
 def is_tied(model: ModuleProxy, dims: Dims) -> bool:

@@ -11,6 +11,10 @@ _exception = partial(Mistake, "python", "tasks 5.1 to 5.3")
 OF_TORCH = "Linear|Module|ModuleList|Sequential|LayerNorm|Embedding|GELU|ReLU|Softmax"
 MODULE = f"({OF_TORCH}|Head|MultiHeadAttention|MLP|Block)"
 OF_TENSORS = "(dim|shape|size|view|reshape|transpose|softmax|log_softmax|mean|sum|split|chunk|masked_fill|mT|T)"
+OF_MODULES = (
+    "(__call__|_?named_\\w+|\\w*parameters|register_\\w+|(named_)?modules|children|apply|state_dict|train|eval)"
+)
+INTEGERS = "(Bool|Byte|Char|Short|Int|Long)"
 DTYPES = "(Double|Float|Half|BFloat16)"
 SIZE_IS_FLOAT = _exception(
     "size_is_float",
@@ -28,6 +32,32 @@ SUPER_INIT_MISSING = _exception(
     raises=(
         ("AttributeError", r"before Module\.__init__\(\) call"),
         ("AttributeError", r"no attribute '_(parameters|buffers|modules|\w+_hooks)'"),
+    ),
+)
+BASE_CLASS_MISSING = _exception(
+    "base_class_missing",
+    "The class does not inherit from nn.Module.",
+    "the line that begins with class",
+    raises=(
+        ("TypeError", r"is not an nn\.Module"),
+        ("TypeError", r"^'(?!Tensor|Parameter|Size|NoneType|\w*Config)[A-Z]\w*' object is not callable"),
+        ("AttributeError", rf"'(super|(?!Tensor|Parameter)[A-Z]\w*)' object has no attribute '{OF_MODULES}'"),
+    ),
+)
+NOT_A_MODULE = _exception(
+    "not_a_module",
+    "Only objects of classes that inherit from nn.Module can be listed there: a class must be called first.",
+    "the class of each item, and its parentheses",
+    raises=(("TypeError", r"^(?!list |tuple |NoneType )[\w.]+ is not a Module subclass"),),
+)
+CLASS_NOT_CALLED = _exception(
+    "class_not_called",
+    "A class is called on a tensor; create the layer in __init__ first, as in nn.LayerNorm(d).",
+    "the line of __init__ that sets it",
+    raises=(
+        ("TypeError", r"^empty\(\): argument 'size' .*found element of type (Tensor|Parameter)"),
+        ("TypeError", r"(must be Tensor, not type\b|'Tensor' and 'type'|'type' and 'Tensor')"),
+        ("TypeError", r"argument 'approximate' must be str, not Tensor"),
     ),
 )
 RESULT_IS_NONE = _exception(
@@ -58,6 +88,16 @@ MODULE_USED_AS_TENSOR = _exception(
         ("TypeError", rf"must be Tensor, not {MODULE}|must be tuple of Tensors, not {MODULE}"),
         ("TypeError", rf"unsupported operand type.*('Tensor' and '{MODULE}'|'{MODULE}' and 'Tensor')"),
         ("TypeError", r"expected Tensor as element \d+ in argument 0, but got"),
+    ),
+)
+TUPLE_USED_AS_TENSOR = _exception(
+    "tuple_used_as_tensor",
+    "A tuple is used as a tensor; unpack it, or take one of its items.",
+    "the call that returns several values",
+    raises=(
+        ("AttributeError", r"'tuple' object has no attribute"),
+        ("TypeError", r"can only concatenate tuple|(must be Tensor, not|indices must be .* not) tuple"),
+        ("TypeError", r"unsupported operand type.*('tuple' and|and 'tuple')"),
     ),
 )
 UNDEFINED_ATTRIBUTE = _exception(
@@ -96,6 +136,30 @@ INT_NOT_ITERABLE = _exception(
     "the loop",
     raises=(("TypeError", r"'int' object is not iterable"),),
 )
+RELATIVE_IMPORT = _exception(
+    "relative_import",
+    "The files do not form a package; import them without the leading dot.",
+    "the import",
+    raises=(("ImportError", r"attempted relative import"),),
+)
+MODULE_NOT_FOUND = _exception(
+    "module_not_found",
+    "No module of that name is installed or lies beside this file; subfolders are not read.",
+    "the import",
+    raises=(("ModuleNotFoundError", r"No module named '(?!torch[._])"),),
+)
+LIBRARY_MODULE_IMPORTED = _exception(
+    "library_module_imported",
+    "Python imports its own module of that name instead of the file; rename the file.",
+    "the name of the file that is imported",
+    raises=(("ImportError", r"has the name of a module of Python itself"),),
+)
+FILE_NOT_FOUND = _exception(
+    "file_not_found",
+    "Only the submitted Python files are there when the code is graded; the classes must not read others.",
+    "the file that is opened",
+    raises=(("FileNotFoundError", r""),),
+)
 DIM_OUT_OF_RANGE = _exception(
     "dim_out_of_range",
     "The tensor has no such dim; dims are counted from 0.",
@@ -116,11 +180,14 @@ SIGNATURE_MISMATCH = _exception(
 )
 DEVICE_HARD_CODED = _exception(
     "device_hard_coded",
-    "The code asks for a GPU; this machine has none.",
-    "cuda: new tensors belong on the device of idx",
+    "The code asks for a GPU or another device; this machine has only a CPU.",
+    "the device: new tensors belong on the device of idx",
     raises=(
-        ("AssertionError", r"not compiled with CUDA"),
-        ("RuntimeError", r"NVIDIA driver|same device|CUDA"),
+        ("AssertionError", r"not compiled with [A-Z]+ enabled"),
+        ("RuntimeError", r"NVIDIA driver|same device|expected device|CUDA|without \w+ backend"),
+        ("RuntimeError", r"support for \w+ devices|device type at start of device string"),
+        ("NotImplementedError", r"arguments from the '\w+' backend"),
+        ("ModuleNotFoundError", r"No module named '(torch\.|torch_)\w+'"),
     ),
 )
 PARAMETER_IN_PLACE_CHANGE = _exception(
@@ -159,6 +226,21 @@ FLOAT_TOKENS = _exception(
     "the line that changes their dtype",
     raises=(("RuntimeError", r"scalar types: Long, Int; but got|target dtype to be Long"),),
 )
+INTEGER_DTYPE = _exception(
+    "integer_dtype",
+    "The function takes floating point; its input holds integers or booleans.",
+    "its input, and any argmax, comparison or .long() before it",
+    raises=(
+        ("NotImplementedError", rf"not implemented for '{INTEGERS}'"),
+        ("RuntimeError", rf"[Gg]ot:? {INTEGERS}$|only (support )?floating|only Tensors of floating point"),
+    ),
+)
+CAUSAL_WITHOUT_MASK = _exception(
+    "causal_without_mask",
+    "nn.MultiheadAttention also needs attn_mask; is_causal=True is only a hint that this mask is causal.",
+    "the arguments of the attention module",
+    raises=(("RuntimeError", r"Need attn_mask if specifying the is_causal hint"),),
+)
 MASK_AND_IS_CAUSAL = _exception(
     "mask_and_is_causal",
     "The attention function is given both a mask and is_causal; it takes only one.",
@@ -189,6 +271,12 @@ SANDBOX_DENIES_THREADS = _exception(
     "The grader's sandbox allows no threads; elsewhere this may work.",
     "the code that starts a thread, and whether the model can do without it",
     raises=(("RuntimeError", r"can't start new thread"),),
+)
+SANDBOX_DENIES_PROCESSES = _exception(
+    "sandbox_denies_processes",
+    "The grader's sandbox starts no other process; elsewhere this may work.",
+    "the code that starts one, and whether the model can do without it",
+    raises=(("PermissionError", r"(Operation not permitted|Permission denied)$"), ("InductorError", r"")),
 )
 SANDBOX_DENIES_FILES = _exception(
     "sandbox_denies_files",

@@ -49,7 +49,7 @@ LOSS_DETACHED = _loss(
     "loss_detached",
     "The loss does not depend on the parameters: it is detached from the graph.",
     "any detach, item, no_grad or new tensor between the logits and the loss",
-    raises=(("RuntimeError", r"does not require grad"),),
+    raises=(("RuntimeError", r"does not require grad"), ("TypeError", r"the loss is a plain number")),
 )
 LOGITS_FLATTENED = _loss(
     "logits_flattened",

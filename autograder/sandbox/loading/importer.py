@@ -11,22 +11,33 @@ import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import itertools
 import json
 import linecache
+import re
 import sys
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from autograder.core.assignment import NOTEBOOK
 from autograder.sandbox.loading import notebook_slice, parse
+
+BLOCKS = (ast.For, ast.AsyncFor, ast.While, ast.If, ast.Try, ast.With, ast.AsyncWith, ast.Match, ast.AugAssign)
+SHADOWED = "has the name of a module of Python itself"
+# Python's messages for a name that another file should have defined.
+MISSING_IN_FILE = (
+    re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>\w+)'"),
+    re.compile(r"module '(?P<module>\w+)' has no attribute '(?P<name>\w+)'"),
+)
 
 Step = tuple[tuple[str, ...], str, ast.stmt | SyntaxError]  # the names it binds, its file or cell, the statement
 
 
 @dataclass(frozen=True)
 class FailedStatement:
-    """A statement that raised, and the names that it should have bound."""
+    """A statement that failed, the names that it should have bound, and the first error that led to its failure."""
 
     names: tuple[str, ...]
     error: BaseException
@@ -69,11 +80,23 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             except BaseException as error:  # also SystemExit: the statements after it still run
                 if name == NOTEBOOK and isinstance(error, NameError):
                     _name_later_cell(error, steps[number + 1 :])
-                troubles.append(FailedStatement(names, error))
+                troubles.append(FailedStatement(names, self._find_first_error(module.__name__, error)))
                 for bound in names:  # an earlier definition of that name no longer counts
-                    module.__dict__.pop(bound, None)
+                    if not _keeps_value(node, module.__dict__.get(bound)):
+                        module.__dict__.pop(bound, None)
         if name == NOTEBOOK:  # an error in a cell does not count if a later cell fixed it
             troubles[:] = [t for t in troubles if not t.names or not all(n in module.__dict__ for n in t.names)]
+
+    def _find_first_error(self, module: str, error: BaseException) -> BaseException:
+        """Return the error of the statement that should have bound the missing name; else ``error`` itself."""
+        name = error.name if isinstance(error, NameError) else ""
+        for pattern in MISSING_IN_FILE:
+            if isinstance(error, (ImportError, AttributeError)) and (found := pattern.search(str(error))):
+                module, name = found["module"], found["name"]
+                if f"{module}.py" in self.files and module in sys.stdlib_module_names:
+                    return ImportError(f"{module}.py {SHADOWED}").with_traceback(error.__traceback__)
+        failed = self.failed_statements.get(module, ())
+        return next((statement.error for statement in failed if name in statement.names), error)
 
     def find_definitions(self, module: str) -> dict[str, tuple[str, int, list[str]]]:
         """Return the file or cell, the line to look at, and the stubs of each top-level class and function."""
@@ -83,6 +106,23 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 stubs = _find_stubs(node)
                 found[node.name] = (file, min(stubs.values(), default=node.lineno), list(stubs))
         return found
+
+    def find_misplaced(self, cls: str, method: str) -> str:
+        """Return where a method of the class ``cls`` is defined instead of in its body; "" if nowhere."""
+        for steps in self._cache.values():
+            nodes = [node for *_, node in steps]
+            for number, node in enumerate(nodes):
+                if not isinstance(node, ast.ClassDef) or node.name != cls:
+                    continue
+                after = itertools.takewhile(lambda other: not isinstance(other, ast.ClassDef), nodes[number + 1 :])
+                for function in filter(_is_method, after):
+                    if function.name == method:
+                        return f"the {method} in line {function.lineno}, which is outside {cls}"
+                for outer in filter(_is_method, node.body):
+                    for function in filter(_is_method, ast.walk(outer)):
+                        if function.name == method and function is not outer:
+                            return f"the {method} in line {function.lineno}, which is inside {outer.name}"
+        return ""
 
     def _get_file(self, module: str) -> str:
         """Return the file of a module."""
@@ -104,7 +144,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 yield names, name, body
             else:
                 for node in body:
-                    yield _find_bound_names(node), name, node
+                    yield tuple(parse.find_bound_names(node)), name, node
 
     def _parse_notebook(self) -> Iterator[Step]:
         texts = [str(cell["source"]) for cell in json.loads(self.files[NOTEBOOK])["cells"]]
@@ -121,7 +161,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             if isinstance(statement.node, SyntaxError):
                 yield tuple(statement.binds), name, statement.node
             elif statement in kept:
-                yield _find_bound_names(statement.node), name, statement.node
+                yield tuple(parse.find_bound_names(statement.node)), name, statement.node
 
     def _register_source(self, name: str, text: str) -> None:
         self.sources.add(name)
@@ -137,6 +177,16 @@ def _name_later_cell(error: NameError, later: Sequence[Step]) -> None:
         error.args = (f"name {error.name!r} is used before {cell} defines it; move that cell up",)
 
 
+def _keeps_value(node: ast.stmt | SyntaxError, value: object) -> bool:
+    """Return whether a name keeps its earlier value although this statement, which may bind it, failed."""
+    # An earlier class must not be graded instead of a broken one; a value may still be the right one.
+    return not callable(value) if isinstance(node, SyntaxError) else isinstance(node, BLOCKS)
+
+
+def _is_method(node: object) -> TypeGuard[ast.FunctionDef]:
+    return isinstance(node, ast.FunctionDef) and [arg.arg for arg in node.args.args[:1]] == ["self"]
+
+
 def _find_stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
     """Return the functions of a definition that still contain ``raise NotImplementedError``, with its line."""
     body = node.body if isinstance(node, ast.ClassDef) else [node]
@@ -147,13 +197,3 @@ def _find_stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
         for statement in function.body
         if isinstance(statement, ast.Raise) and "NotImplementedError" in ast.dump(statement)
     }
-
-
-def _find_bound_names(node: ast.stmt) -> tuple[str, ...]:
-    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-        return (node.name,)
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return tuple((alias.asname or alias.name).split(".")[0] for alias in node.names)
-    if isinstance(node, ast.Assign):
-        return tuple(target.id for target in node.targets if isinstance(target, ast.Name))
-    return ()

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 ABSENT = object()
+CONTAINERS = (nn.ModuleList, nn.ModuleDict)  # which are never called
 
 
 class Stubs:
@@ -40,26 +41,33 @@ class Stubs:
     def install(self, namespace: dict[str, Any], name: str, matrix: Tensor, replace: bool) -> None:
         """Replace ``forward`` of the class ``name`` with a product with ``matrix``, or replace the whole class."""
         cls = namespace.get(name, ABSENT)
-        forward = self.make_forward(name, matrix)
-        if replace or not isinstance(cls, type):
+        if replace or not (isinstance(cls, type) and issubclass(cls, nn.Module)):
             self.originals.append((namespace, name, cls))
             init = self.make_init(name, PermissiveModule.__init__, cls)
+            forward = self.make_forward(name, matrix)
             cls = type(name, (PermissiveModule,), {"forward": forward, "__init__": init})
             namespace[name] = cls
         else:
             for method, value in (
-                ("forward", forward),
-                ("__init__", self.make_init(name, vars(cls).get("__init__") or cls.__init__, cls)),  # type: ignore[misc]
+                ("forward", self.make_forward(name, matrix, cls.forward)),
+                ("__init__", self.make_init(name, vars(cls).get("__init__") or cls.__init__, cls)),
             ):
                 self.originals.append((cls, method, vars(cls).get(method, ABSENT)))
                 setattr(cls, method, value)
         self.classes[name] = cls
 
-    def make_forward(self, name: str, matrix: Tensor) -> Callable[..., Tensor]:
-        """Return a forward that multiplies its first argument by ``matrix`` and counts its calls."""
+    def make_forward(
+        self, name: str, matrix: Tensor, original: Callable[..., Any] | None = None
+    ) -> Callable[..., Tensor]:
+        """Return a forward that multiplies its first argument by ``matrix`` and counts its calls.
+
+        If lazy layers still have no shapes, it first calls the ``original``.
+        """
         self.matrices[name], self.calls[name] = matrix, 0
 
         def forward(module: nn.Module, x: Tensor, *_: Any, **__: Any) -> Tensor:
+            if original is not None and has_lazy_layers(module):
+                original(module, x)
             self.calls[name] += 1
             return x @ matrix.to(x.dtype)
 
@@ -92,7 +100,10 @@ class Stubs:
         found = [
             path
             for path, child in built.named_modules()
-            if path and _count_weights(child) == size and not f"{path}.".startswith(taken)
+            if path
+            and not isinstance(child, CONTAINERS)
+            and _count_weights(child) == size
+            and not f"{path}.".startswith(taken)
         ]
         outermost = [path for path in found if not any(path.startswith(f"{other}.") for other in found)]
         if len(outermost) != count:
@@ -115,6 +126,11 @@ class Stubs:
                 if isinstance(child, cls):
                     return name
         return ""
+
+
+def has_lazy_layers(module: nn.Module) -> bool:
+    """Return whether a parameter still has no shape."""
+    return any(map(nn.parameter.is_lazy, module.parameters()))
 
 
 def _count_weights(module: nn.Module) -> int:

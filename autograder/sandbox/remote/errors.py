@@ -14,18 +14,20 @@ class StudentError(Exception):
 
 
 class NotDefined(StudentError):
-    """A file or a definition that the submission does not have."""
+    """A file or a definition that the submission does not have; ``near`` is one that may be meant by it."""
 
-    def __init__(self, name: str, call: str, text: str) -> None:
+    def __init__(self, name: str, call: str, text: str, near: str = "") -> None:
         super().__init__(call, text)
-        self.name = name
+        self.name, self.near = name, near
 
 
 class ImportFailed(NotDefined):
     """A definition that exists but raised while its file was imported."""
 
     def __init__(self, name: str, file: str, remote: RemoteException) -> None:
-        super().__init__(name, file, f"{name} could not be imported from {file}")
+        cause, line = next(((cause, line) for cause, line, *_ in remote.frames[-1:]), (file, 0))
+        place = (f" (line {line})" if cause == file else f" ({cause}, line {line})") if line else ""
+        super().__init__(name, file, f"{name} could not be imported from {file}{place}")
         self.remote = remote
 
 

@@ -47,11 +47,10 @@ class ModuleProxy:
         name: str,
         parameters: tuple[Parameter, ...],
         methods: frozenset[str],
-        is_module: bool,
     ) -> None:
         self._student, self._process = student, process
         self.number, self.name, self.parameters = number, name, parameters
-        self.methods, self.is_module = methods, is_module
+        self.methods = methods
 
     @property
     def numel(self) -> int:

@@ -20,6 +20,9 @@ from autograder.sandbox.loading import importer
 from autograder.sandbox.remote import wire
 
 MAX_FRAMES = 6
+MISSING_METHOD = re.compile(
+    r"'(?P<class>\w+)' object has no attribute '(?P<method>\w+)'|Module \[(?P<module>\w+)\] is missing"
+)
 
 
 def serve(channel: int, operations: Any) -> None:
@@ -111,6 +114,8 @@ def describe(error: BaseException, operations: Any) -> dict[str, Any]:
     except Exception:
         text = ""
     name = getattr(error, "name", None)
+    if isinstance(finder, importer.Finder) and (found := MISSING_METHOD.search(str(text))):
+        near = finder.find_misplaced(found["class"] or found["module"], found["method"] or "forward") or near
     return {
         "type": type(error).__name__,
         "text": str(text),

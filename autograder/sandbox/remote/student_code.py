@@ -7,6 +7,7 @@ imported, a call that hit its limit) are remembered for the whole submission, so
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,6 +39,8 @@ from autograder.sandbox.remote.errors import (
 from autograder.sandbox.remote.proxy import ModuleProxy, format_argument
 from autograder.sandbox.remote.replies import Answer, Location, SkippedStatements
 from autograder.sandbox.remote.wire import WireError
+
+STUB = re.compile(r"[^#]*\braise NotImplementedError\b")  # the line that a stub raises at
 
 
 @dataclass(slots=True)
@@ -134,7 +137,17 @@ class StudentCode:
         for names, remote in self._record.failed_statements[module]:
             if name in names:
                 return ImportFailed(name, self._get_file(module), remote)
-        return NotDefined(name, name, f"{self.file_of(name)} does not define {name}")
+        reason = f"{self.file_of(name)} does not define {name}"
+        if near := self._find_near_name(name):
+            _, line, _ = self._record.defined[module][near]
+            reason += f". {near} is defined in line {line}; the assignment asks for {name}"
+        return NotDefined(name, name, reason, near)
+
+    def _find_near_name(self, name: str) -> str:
+        """Return a definition of the same file whose name is closer to ``name`` than to any other of the contract."""
+        found = self._record.defined[self._get_module(name)]
+        others = [other for other, (_, line, _) in found.items() if line and other not in self.contract.wanted]
+        return next((other for other in others if self.contract.find_closest(other) == name), "")
 
     def build(
         self, name: str, arguments: Mapping[str, int], seed: int = 0, double: bool = False, apart: bool = False
@@ -158,10 +171,14 @@ class StudentCode:
             f"{name}({sizes})" + (" on its own" if apart else ""),
             f"{name}.__init__",
             "build",
-            given | {"double": double},
+            given | {"double": double, "width": self.contract.input_width(name, arguments)},
             replies.parse_build,
         )
-        return ModuleProxy(self, self._process, number, name, parameters, methods, is_module)
+        if not is_module:
+            file, line, _ = self.locate(name)
+            text = f"{name} is not an nn.Module"
+            raise Raised(name, RemoteException("TypeError", text, "", ("TypeError",), ((file, line, "", ""),)))
+        return ModuleProxy(self, self._process, number, name, parameters, methods)
 
     def shared(self, name: str, arguments: Mapping[str, int]) -> ModuleProxy:
         """Return the object that ``build`` returns, built once per process, for checks that set all weights or only
@@ -422,17 +439,18 @@ class StudentCode:
     def _translate(self, call: str, remote: RemoteException) -> StudentError:
         """Translate an exception: NotImplementedError or a missing name of the contract means not implemented."""
         main, names = self.contract.main, self.contract.names
-        # torch raises it too, for a module without forward.
-        if "NotImplementedError" in remote.kinds and remote.frames and "is missing the required" not in remote.text:
-            file, line, where, _ = remote.frames[-1]
+        if "NotImplementedError" in remote.kinds and remote.frames:
+            file, line, where, text = remote.frames[-1]
             owner = where.split(".")[0]
-            if owner in names:
+            if owner in names and STUB.match(text):  # torch raises it too, such as for a dtype without a kernel
                 return NotImplementedYet(owner, call, f"{where} is not implemented yet ({file}, line {line})")
+        of_module = "AttributeError" in remote.kinds and remote.text.startswith("module ")
+        missing = remote.name if of_module or "NameError" in remote.kinds else ""
         for bound, reason in self._record.failed_statements.get(main, ()):
-            if "NameError" in remote.kinds and remote.name in bound and remote.name not in names:
+            if missing in bound and missing not in names:
                 return Raised(self._get_file(main), reason)  # the name is missing because its import failed
-            if "NameError" in remote.kinds and remote.name in bound:
-                return ImportFailed(remote.name, self._get_file(main), reason)
+            if missing in bound:
+                return ImportFailed(missing, self._get_file(main), reason)
         if "NameError" in remote.kinds and remote.name in names:
             return NotDefined(
                 remote.name, call, f"{remote.name} is used, but {self.file_of(remote.name)} does not define it"

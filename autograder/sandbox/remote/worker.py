@@ -21,7 +21,7 @@ from torch import nn
 from torch.optim.adam import adam
 
 from autograder.sandbox.isolation import confine
-from autograder.sandbox.loading import importer, parts, stubs
+from autograder.sandbox.loading import importer, parts, stubs, substitutes
 from autograder.sandbox.remote import wire
 from autograder.sandbox.remote.rpc import as_tensor, describe, serve
 
@@ -45,6 +45,7 @@ def main(channel: int, request: dict[str, Any], plan: confine.Plan, uid: int | N
     if "no_open" in layers:
         importlib.invalidate_caches()  # else imports find files that cannot be opened, and fail oddly
     _forget_grader()
+    substitutes.install(request["scratch"])
     wire.write(channel, wire.encode({"layers": layers}))
     serve(channel, Worker())
 
@@ -74,9 +75,14 @@ class Worker:
     def do_load(self, module: str) -> dict[str, Any]:
         """Import a file; return each definition's location and which of its functions are still stubs."""
         namespace = vars(importlib.import_module(module))
+        substitutes.allow_gradients_on_cpu()
         definitions = self.finder.find_definitions(module)
-        # Errors that explain an absent definition come first.
-        troubles = sorted(self.finder.failed_statements[module], key=lambda trouble: not trouble.names)[:MAX_TROUBLES]
+        # The file's own come first, and among them those that explain an absent definition.
+        troubles = [
+            trouble
+            for file in sorted(self.finder.failed_statements, key=lambda file: file != module)
+            for trouble in sorted(self.finder.failed_statements[file], key=lambda trouble: not trouble.names)
+        ][:MAX_TROUBLES]
         return {
             "defined": {
                 name: definitions.get(name, ("", 0, [])) for name, value in namespace.items() if callable(value)
@@ -95,15 +101,29 @@ class Worker:
     # --- objects ----------------------------------------------------------------------------------------------------
 
     def do_build(
-        self, number: int, module: str, name: str, arguments: dict[str, Any], seed: int, double: bool
+        self,
+        number: int,
+        module: str,
+        name: str,
+        arguments: dict[str, Any],
+        seed: int,
+        double: bool,
+        width: int,
     ) -> dict[str, Any]:
-        """Construct ``name`` from ``module``; return its parameters, each with the stub that owns it."""
+        """Construct ``name`` from ``module``; return its parameters, each with the stub that owns it.
+
+        Lazy layers get their shapes from a first call, with an input (1, 1, ``width``) or, without a width, of tokens.
+        """
         cls = getattr(importlib.import_module(module), name)
         _seed(seed)
         with _nan_in_new_memory():
             built = cls(**arguments) if _accepts_all(cls, arguments) else cls(*arguments.values())
         if isinstance(built, nn.Module):
-            built = built.eval().double() if double else built.eval()
+            built.eval()
+            if stubs.has_lazy_layers(built):
+                with torch.no_grad():
+                    built(torch.zeros(1, 1, width) if width else torch.zeros(1, 1, dtype=torch.long))
+            built = built.double() if double else built
         self.objects[number] = built
         methods = sorted({name for cls in type(built).__mro__ if cls not in BASE_CLASSES for name in vars(cls)})
         return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": self._parameters(built)}
@@ -169,7 +189,7 @@ class Worker:
         """Call a method of an object (``__call__`` for the object itself) without gradients."""
         _seed(seed)
         with torch.no_grad():
-            return getattr(self.objects[number], method)(*map(as_tensor, arguments))
+            return _as_dict(getattr(self.objects[number], method)(*map(as_tensor, arguments)))
 
     def do_call_function(self, module: str, name: str, arguments: list[Any], seed: int, models: bool = True) -> Any:
         """Call a function of a file; an argument ``("object", n)`` refers to object ``n``."""
@@ -227,7 +247,7 @@ class Worker:
         ]
         try:
             with torch.no_grad():
-                return {"output": model(as_tensor(idx)), "parts": seen}
+                return {"output": _as_dict(model(as_tensor(idx))), "parts": seen}
         finally:
             for hook in hooks:
                 hook.remove()
@@ -294,9 +314,21 @@ def _is_mask(p: torch.Tensor) -> bool:
     return square and bool((p.diagonal(0, -2, -1) == p.flatten()[0]).all())
 
 
+def _as_dict(output: Any) -> Any:
+    """Return an output with the attributes ``logits`` and ``loss`` as a dict, and any other unchanged."""
+    if isinstance(output, (torch.Tensor, tuple, dict)) or not hasattr(output, "logits"):
+        return output
+    return {"logits": output.logits, "loss": getattr(output, "loss", None)}
+
+
 def _get_loss(output: Any) -> torch.Tensor:
     """Return the loss in a model's output for targets: the last item of a tuple, or the entry "loss"."""
-    loss = output["loss"] if isinstance(output, dict) else output[-1] if isinstance(output, (tuple, list)) else output
+    output = _as_dict(output)
+    loss = output.get("loss") if isinstance(output, dict) else output
+    loss = loss[-1] if isinstance(loss, (tuple, list)) and loss else loss
+    if isinstance(loss, (int, float, np.generic, np.ndarray)):
+        raise TypeError("the loss is a plain number, not a tensor")
     if not isinstance(loss, torch.Tensor) or loss.numel() != 1:
-        raise TypeError("forward(idx, targets) must return the logits and a scalar loss tensor")
+        found = f"of shape {tuple(loss.shape)}" if isinstance(loss, torch.Tensor) else f"a {type(loss).__name__}"
+        raise TypeError(f"forward(idx, targets) must return the logits and a scalar loss tensor; the loss is {found}")
     return loss.reshape(())

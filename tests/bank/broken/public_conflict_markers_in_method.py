@@ -3,7 +3,6 @@
 # [loses]
 # "block.composition" = "failed"
 # "block.residual_path" = "failed"
-# "model.training" = "blocked"
 # "parameters.total" = "blocked"
 # "parameters.other_sizes" = "blocked"
 # "parameters.by_part" = "blocked"
@@ -11,14 +10,6 @@
 # "causality.full_context" = "blocked"
 # "causality.batch_independence" = "blocked"
 # "causality.rows_sum_to_one" = "blocked"
-# "initial_loss.window" = "blocked"
-# "initial_loss.residual_scaling" = "blocked"
-# "shapes.course" = "blocked"
-# "shapes.other_sizes" = "blocked"
-# "generation.output_shape" = "blocked"
-# "generation.crop" = "blocked"
-# "generation.long_prompt" = "blocked"
-# "generation.sampling" = "blocked"
 # ///
 
 import math

@@ -1,6 +1,6 @@
 # /// bank
 # about = "vocab_size from input.txt, which is not there"
-# names = ["undefined_name"]
+# names = ["file_not_found"]
 # [loses]
 # "model.composition" = "failed"
 # "model.gradients" = "failed"
@@ -15,12 +15,6 @@
 # "causality.rows_sum_to_one" = "failed"
 # "initial_loss.window" = "failed"
 # "initial_loss.residual_scaling" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # ///
 
 import math

@@ -1,6 +1,7 @@
 # /// bank
 # about = ".to('mps') hard-coded"
 # extends = "variants/public_base"
+# names = ["device_hard_coded"]
 # [loses]
 # "model.composition" = "failed"
 # "model.gradients" = "failed"
@@ -15,12 +16,6 @@
 # "causality.rows_sum_to_one" = "failed"
 # "initial_loss.window" = "failed"
 # "initial_loss.residual_scaling" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

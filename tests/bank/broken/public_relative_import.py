@@ -1,12 +1,12 @@
 # /// bank
 # about = "from .attention / layers.attention / student.attention / types.py"
+# names = ["relative_import"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
 # "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
-# "model.training" = "blocked"
 # "parameters.total" = "blocked"
 # "parameters.other_sizes" = "blocked"
 # "parameters.by_part" = "blocked"
@@ -14,14 +14,6 @@
 # "causality.full_context" = "blocked"
 # "causality.batch_independence" = "blocked"
 # "causality.rows_sum_to_one" = "blocked"
-# "initial_loss.window" = "blocked"
-# "initial_loss.residual_scaling" = "blocked"
-# "shapes.course" = "blocked"
-# "shapes.other_sizes" = "blocked"
-# "generation.output_shape" = "blocked"
-# "generation.crop" = "blocked"
-# "generation.long_prompt" = "blocked"
-# "generation.sampling" = "blocked"
 # ///
 
 import math

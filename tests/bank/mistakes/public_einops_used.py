@@ -1,23 +1,16 @@
 # /// bank
 # about = "einops not installed"
+# names = ["module_not_found"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
 # "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
-# "model.training" = "failed"
 # "causality.full_model" = "failed"
 # "causality.full_context" = "failed"
 # "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # ///
 
 import math

@@ -1,11 +1,10 @@
 # /// bank
 # about = "self.ln1 = nn.LayerNorm (not called)"
 # extends = "variants/public_base"
-# also = ["norm_shared"]
+# names = ["class_not_called"]
 # [loses]
 # "block.composition" = "failed"
 # "block.residual_path" = "failed"
-# "model.training" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
@@ -13,13 +12,6 @@
 # "causality.full_context" = "failed"
 # "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

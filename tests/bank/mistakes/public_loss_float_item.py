@@ -1,6 +1,7 @@
 # /// bank
 # about = "loss.item()"
 # extends = "variants/public_base"
+# names = ["loss_detached"]
 # [loses]
 # "model.gradients" = "failed"
 # "model.training" = "failed"

@@ -1,11 +1,12 @@
 # /// bank
 # about = "softmax of integers / of a boolean: torch raises NotImplementedError"
 # extends = "variants/public_base"
+# also = ["integer_dtype"]
 # [loses]
-# "generation.output_shape" = "not_implemented"
-# "generation.crop" = "not_implemented"
-# "generation.long_prompt" = "not_implemented"
-# "generation.sampling" = "not_implemented"
+# "generation.output_shape" = "failed"
+# "generation.crop" = "failed"
+# "generation.long_prompt" = "failed"
+# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

@@ -1,24 +1,17 @@
 # /// bank
 # about = "the pair that nn.MultiheadAttention returns is used as a tensor"
 # extends = "variants/public_base"
+# names = ["tuple_used_as_tensor"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
 # "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
-# "model.training" = "failed"
 # "causality.full_model" = "failed"
 # "causality.full_context" = "failed"
 # "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

@@ -1,25 +1,24 @@
 # /// bank
-# about = "forward returns an object with logits and loss"
+# about = "MultiheadAttention, block"
 # [loses]
-# "model.gradients" = "failed"
-# "model.training" = "failed"
+# "attention.shape" = "not_implemented"
+# "attention.formula" = "not_implemented"
+# "attention.heads" = "not_implemented"
+# "attention.rows_sum_to_one" = "not_implemented"
+# "attention.causal" = "not_implemented"
+# "block.composition" = "not_implemented"
+# "block.residual_path" = "not_implemented"
+# "parameters.by_part" = "blocked"
 # ///
 
 import math
-from dataclasses import dataclass
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
 
-@dataclass
-class Output:
-    logits: torch.Tensor
-    loss: torch.Tensor = None
-
-
-class MultiHeadAttention(nn.Module):
+class MultiheadAttention(nn.Module):
     def __init__(self, d, H, T_max):
         super().__init__()
         assert d % H == 0, f"d={d} is no multiple of H={H}"
@@ -53,11 +52,11 @@ class MLP(nn.Module):
         return self.down(F.gelu(self.up(x)))
 
 
-class Block(nn.Module):
+class block(nn.Module):
     def __init__(self, d, H, T_max):
         super().__init__()
         self.ln1 = nn.LayerNorm(d)
-        self.attn = MultiHeadAttention(d, H, T_max)
+        self.attn = MultiheadAttention(d, H, T_max)
         self.ln2 = nn.LayerNorm(d)
         self.mlp = MLP(d)
 
@@ -73,30 +72,30 @@ class GPT(nn.Module):
         self.T_max = T_max
         self.tok_emb = nn.Embedding(V, d)
         self.pos_emb = nn.Embedding(T_max, d)
-        self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
+        self.blocks = nn.ModuleList([block(d, H, T_max) for _ in range(L)])
         self.ln_f = nn.LayerNorm(d)
         self.lm_head = nn.Linear(d, V, bias=False)
         with torch.no_grad():
-            for block in self.blocks:
-                block.attn.proj.weight.mul_((2 * L) ** -0.5)
-                block.mlp.down.weight.mul_((2 * L) ** -0.5)
+            for b in self.blocks:
+                b.attn.proj.weight.mul_((2 * L) ** -0.5)
+                b.mlp.down.weight.mul_((2 * L) ** -0.5)
 
     def forward(self, idx, targets=None):
         B, T = idx.shape
         assert T <= self.T_max, f"got T={T}, but T_max={self.T_max}"
         x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
-        for block in self.blocks:
-            x = block(x)
+        for b in self.blocks:
+            x = b(x)
         logits = self.lm_head(self.ln_f(x))
         if targets is None:
-            return Output(logits)
+            return logits
         loss = F.cross_entropy(logits.view(B * T, -1), targets.reshape(B * T))
-        return Output(logits, loss)
+        return logits, loss
 
     @torch.no_grad()
     def generate(self, idx, max_new_tokens):
         for _ in range(max_new_tokens):
-            logits = self(idx[:, -self.T_max:]).logits
+            logits = self(idx[:, -self.T_max:])
             probs = F.softmax(logits[:, -1, :], dim=-1)
             nxt = torch.multinomial(probs, 1)
             idx = torch.cat((idx, nxt), dim=1)

@@ -1,14 +1,11 @@
 # /// bank
-# about = "MultiheadAttention, block"
+# about = "a three-way conflict around MLP.forward"
 # [loses]
-# "attention.shape" = "not_implemented"
-# "attention.formula" = "not_implemented"
-# "attention.heads" = "not_implemented"
-# "attention.rows_sum_to_one" = "not_implemented"
-# "attention.causal" = "not_implemented"
-# "block.composition" = "not_implemented"
-# "block.residual_path" = "not_implemented"
-# "model.gradients" = "failed"
+# "mlp.formula" = "failed"
+# "mlp.width" = "failed"
+# "mlp.position_wise" = "failed"
+# "parameters.total" = "blocked"
+# "parameters.other_sizes" = "blocked"
 # "parameters.by_part" = "blocked"
 # ///
 
@@ -19,7 +16,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 
-class MultiheadAttention(nn.Module):
+class MultiHeadAttention(nn.Module):
     def __init__(self, d, H, T_max):
         super().__init__()
         assert d % H == 0, f"d={d} is no multiple of H={H}"
@@ -49,15 +46,23 @@ class MLP(nn.Module):
         self.up = nn.Linear(d, 4 * d)
         self.down = nn.Linear(4 * d, d)
 
+<<<<<<< HEAD
+    def forward(self, x):
+        return self.down(F.relu(self.up(x)))
+||||||| base
+    def forward(self, x):
+        return self.up(x)
+=======
     def forward(self, x):
         return self.down(F.gelu(self.up(x)))
+>>>>>>> main
 
 
-class block(nn.Module):
+class Block(nn.Module):
     def __init__(self, d, H, T_max):
         super().__init__()
         self.ln1 = nn.LayerNorm(d)
-        self.attn = MultiheadAttention(d, H, T_max)
+        self.attn = MultiHeadAttention(d, H, T_max)
         self.ln2 = nn.LayerNorm(d)
         self.mlp = MLP(d)
 
@@ -73,20 +78,20 @@ class GPT(nn.Module):
         self.T_max = T_max
         self.tok_emb = nn.Embedding(V, d)
         self.pos_emb = nn.Embedding(T_max, d)
-        self.blocks = nn.ModuleList([block(d, H, T_max) for _ in range(L)])
+        self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
         self.ln_f = nn.LayerNorm(d)
         self.lm_head = nn.Linear(d, V, bias=False)
         with torch.no_grad():
-            for b in self.blocks:
-                b.attn.proj.weight.mul_((2 * L) ** -0.5)
-                b.mlp.down.weight.mul_((2 * L) ** -0.5)
+            for block in self.blocks:
+                block.attn.proj.weight.mul_((2 * L) ** -0.5)
+                block.mlp.down.weight.mul_((2 * L) ** -0.5)
 
     def forward(self, idx, targets=None):
         B, T = idx.shape
         assert T <= self.T_max, f"got T={T}, but T_max={self.T_max}"
         x = self.tok_emb(idx) + self.pos_emb(torch.arange(T, device=idx.device))
-        for b in self.blocks:
-            x = b(x)
+        for block in self.blocks:
+            x = block(x)
         logits = self.lm_head(self.ln_f(x))
         if targets is None:
             return logits

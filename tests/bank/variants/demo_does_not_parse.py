@@ -1,27 +1,13 @@
 # /// bank
-# about = "LazyLinear, first call in GPT.__init__: 816,640, logits equal to the base model's"
-# extends = "variants/public_base"
-# [loses]
-# "attention.shape" = "failed"
-# "attention.formula" = "failed"
-# "attention.heads" = "failed"
-# "attention.rows_sum_to_one" = "failed"
-# "attention.causal" = "failed"
-# "mlp.formula" = "failed"
-# "mlp.width" = "failed"
-# "mlp.position_wise" = "failed"
-# "block.composition" = "failed"
-# "block.residual_path" = "failed"
-# "model.composition" = "failed"
-# "model.gradients" = "failed"
-# "model.loss" = "failed"
-# "parameters.by_part" = "failed"
-# "initial_loss.residual_scaling" = "failed"
-# [bonus]
-# "bonus.weight_tying" = "not_implemented"
-# "bonus.batched_heads" = "not_implemented"
-# "bonus.qk_ov" = "not_implemented"
+# about = "a syntax error in the demo at the end"
 # ///
+
+import math
+
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
 
 class MultiHeadAttention(nn.Module):
     def __init__(self, d, H, T_max):
@@ -29,10 +15,10 @@ class MultiHeadAttention(nn.Module):
         assert d % H == 0, f"d={d} is no multiple of H={H}"
         self.H = H
         self.dh = d // H
-        self.wq = nn.LazyLinear(d, bias=False)
-        self.wk = nn.LazyLinear(d, bias=False)
-        self.wv = nn.LazyLinear(d, bias=False)
-        self.proj = nn.LazyLinear(d)
+        self.wq = nn.Linear(d, d, bias=False)
+        self.wk = nn.Linear(d, d, bias=False)
+        self.wv = nn.Linear(d, d, bias=False)
+        self.proj = nn.Linear(d, d)
         self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
 
     def forward(self, x):
@@ -50,11 +36,25 @@ class MultiHeadAttention(nn.Module):
 class MLP(nn.Module):
     def __init__(self, d):
         super().__init__()
-        self.up = nn.LazyLinear(4 * d)
-        self.down = nn.LazyLinear(d)
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(4 * d, d)
 
     def forward(self, x):
         return self.down(F.gelu(self.up(x)))
+
+
+class Block(nn.Module):
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        self.ln1 = nn.LayerNorm(d)
+        self.attn = MultiHeadAttention(d, H, T_max)
+        self.ln2 = nn.LayerNorm(d)
+        self.mlp = MLP(d)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln1(x))
+        x = x + self.mlp(self.ln2(x))
+        return x
 
 
 class GPT(nn.Module):
@@ -65,8 +65,7 @@ class GPT(nn.Module):
         self.pos_emb = nn.Embedding(T_max, d)
         self.blocks = nn.ModuleList([Block(d, H, T_max) for _ in range(L)])
         self.ln_f = nn.LayerNorm(d)
-        self.lm_head = nn.LazyLinear(V, bias=False)
-        self(torch.zeros(1, 1, dtype=torch.long))
+        self.lm_head = nn.Linear(d, V, bias=False)
         with torch.no_grad():
             for block in self.blocks:
                 block.attn.proj.weight.mul_((2 * L) ** -0.5)
@@ -92,3 +91,22 @@ class GPT(nn.Module):
             nxt = torch.multinomial(probs, 1)
             idx = torch.cat((idx, nxt), dim=1)
         return idx
+
+
+@torch.no_grad()
+def shape_table(model, idx):
+    rows = []
+    x = model.tok_emb(idx) + model.pos_emb(torch.arange(idx.shape[1]))
+    rows.append(("embeddings", tuple(x.shape)))
+    for i, block in enumerate(model.blocks):
+        x = block(x)
+        rows.append((f"block {i + 1}", tuple(x.shape)))
+    x = model.ln_f(x)
+    rows.append(("final LayerNorm", tuple(x.shape)))
+    rows.append(("logits", tuple(model.lm_head(x).shape)))
+    return rows
+
+
+if __name__ == '__main__':
+    model = GPT(65 64, 128, 4, 4)
+    print(model)

@@ -1,19 +1,19 @@
 # /// bank
-# about = "flex_attention with a score_mod"
-# [loses]
-# "model.training" = "blocked"
+# about = "forward returns an object with logits and loss"
 # ///
 
 import math
+from dataclasses import dataclass
 
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torch.nn.attention.flex_attention import flex_attention
 
 
-def causal(score, b, h, i, j):
-    return torch.where(i >= j, score, -float("inf"))
+@dataclass
+class Output:
+    logits: torch.Tensor
+    loss: torch.Tensor = None
 
 
 class MultiHeadAttention(nn.Module):
@@ -33,8 +33,10 @@ class MultiHeadAttention(nn.Module):
         q = self.wq(x).view(B, T, self.H, self.dh).transpose(1, 2)
         k = self.wk(x).view(B, T, self.H, self.dh).transpose(1, 2)
         v = self.wv(x).view(B, T, self.H, self.dh).transpose(1, 2)
-        y = flex_attention(q, k, v, score_mod=causal)
-        y = y.transpose(1, 2).reshape(B, T, d)
+        att = q @ k.transpose(-2, -1) / math.sqrt(self.dh)
+        att = att.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        att = F.softmax(att, dim=-1)
+        y = (att @ v).transpose(1, 2).contiguous().view(B, T, d)
         return self.proj(y)
 
 
@@ -84,14 +86,14 @@ class GPT(nn.Module):
             x = block(x)
         logits = self.lm_head(self.ln_f(x))
         if targets is None:
-            return logits
+            return Output(logits)
         loss = F.cross_entropy(logits.view(B * T, -1), targets.reshape(B * T))
-        return logits, loss
+        return Output(logits, loss)
 
     @torch.no_grad()
     def generate(self, idx, max_new_tokens):
         for _ in range(max_new_tokens):
-            logits = self(idx[:, -self.T_max:])
+            logits = self(idx[:, -self.T_max:]).logits
             probs = F.softmax(logits[:, -1, :], dim=-1)
             nxt = torch.multinomial(probs, 1)
             idx = torch.cat((idx, nxt), dim=1)

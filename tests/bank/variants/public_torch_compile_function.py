@@ -1,21 +1,6 @@
 # /// bank
 # about = "@torch.compile on a helper"
 # extends = "variants/public_base"
-# [loses]
-# "mlp.formula" = "failed"
-# "mlp.position_wise" = "failed"
-# "model.training" = "failed"
-# "causality.full_model" = "failed"
-# "causality.full_context" = "failed"
-# "causality.batch_independence" = "failed"
-# "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

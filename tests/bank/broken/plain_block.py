@@ -1,0 +1,33 @@
+# /// bank
+# about = "class Block: without nn.Module, in an nn.ModuleList"
+# extends = "variants/public_base"
+# names = ["base_class_missing"]
+# also = ["not_a_module"]
+# [loses]
+# "block.composition" = "failed"
+# "block.residual_path" = "failed"
+# "parameters.total" = "failed"
+# "parameters.other_sizes" = "failed"
+# "parameters.by_part" = "failed"
+# "causality.full_model" = "failed"
+# "causality.full_context" = "failed"
+# "causality.batch_independence" = "failed"
+# "causality.rows_sum_to_one" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
+# ///
+
+class Block:
+    def __init__(self, d, H, T_max):
+        super().__init__()
+        self.ln1 = nn.LayerNorm(d)
+        self.attn = MultiHeadAttention(d, H, T_max)
+        self.ln2 = nn.LayerNorm(d)
+        self.mlp = MLP(d)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln1(x))
+        x = x + self.mlp(self.ln2(x))
+        return x

@@ -1,0 +1,22 @@
+# /// bank
+# about = "self.act = nn.GELU, called on a tensor"
+# extends = "variants/public_base"
+# names = ["module_used_as_tensor"]
+# [loses]
+# "mlp.formula" = "failed"
+# "mlp.position_wise" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
+# ///
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.act = nn.GELU
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(4 * d, d)
+
+    def forward(self, x):
+        return self.down(self.act(self.up(x)))

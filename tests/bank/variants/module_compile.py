@@ -1,0 +1,18 @@
+# /// bank
+# about = "self.compile() in the constructor"
+# extends = "variants/public_base"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
+# ///
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.up = nn.Linear(d, 4 * d)
+        self.down = nn.Linear(4 * d, d)
+        self.compile()
+
+    def forward(self, x):
+        return self.down(F.gelu(self.up(x)))
