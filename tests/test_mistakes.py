@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 from tests.reading import LINES, SOLUTION, WIDTH
 
 PACKAGE = ROOT / "autograder"
-D, H, V, T_MAX, B, T, L = 20, 4, 11, 9, 2, 7, 3
+D, H, V, T_MAX, B, T, L = 44, 4, 11, 9, 2, 7, 3
 SIZES = {
     "attention": {"d": D, "H": H},
     "mlp": {"d": D},

@@ -15,6 +15,7 @@ import pytest
 
 from autograder.assignment import mistakes
 from autograder.assignment.measure import outputs, whole_model
+from autograder.assignment.measure.comparison import Comparison
 from autograder.assignment.measure.whole_model import Forward, WholeModel
 from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.sizes import Dims, Sizes
@@ -33,7 +34,8 @@ TOLERANCE = 1e-6  # of the largest logit; a causal model's logits on a CPU chang
 ORACLE_TOLERANCE = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order
 ALIKE = 1e-3  # difference between nearly equal positions: code could recognise equal ones
 CONSTANT = 3e-2  # of the largest logit: what ALIKE comes to through all blocks
-KEPT, CHANGED = 2, [0, 1, 3, 4, 5]  # the row that stays, with changed rows before and after it
+KEPT, CHANGED = 2, [0, 1, 3, 4, 5, 6]  # the row that stays, with changed rows before and after it
+SUFFIXES = 4  # the first rows in CHANGED get a new suffix, the others one new token
 SMALL_SCALE = 0.2
 LEAST_CHANGE = 1e-5  # of the largest logit; the least by which an earlier token must change a logit
 
@@ -78,9 +80,9 @@ def weights(model: ModuleProxy, module_rng: np.random.Generator) -> dict[str, np
 
 @pytest.fixture(scope="module")
 def starts(sizes: Sizes) -> tuple[int, ...]:
-    """Return where each row in CHANGED gets a new suffix, from early to late; the last gets a new first token."""
+    """Return where each row in CHANGED changes: suffixes from early to late, then single tokens."""
     T = sizes.course.T_max
-    return (1, T // 3, 2 * T // 3, T - 1, 0)
+    return (1, T // 3, 2 * T // 3, T - 1, 0, T // 2)
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +110,9 @@ def student_sides(
     n = sizes.course
     if not whole.mistakes and (known := whole.forward(weighted_model, n, weighted_model.pull() | weights, module_rng)):
         sides = compare_sides(known, forward_of(weighted_model, n, weights), tokens, starts, n.V, ORACLE_TOLERANCE)
-        if not sides.rows_mix and not any(sides.change(row)[:start].any() for row, start in enumerate(starts[:4])):
+        if not sides.rows_mix and not any(
+            sides.change(row)[:start].any() for row, start in enumerate(starts[:SUFFIXES])
+        ):
             return sides
     replica = student.replica.shared("GPT", n.arguments())
     # A model whose first call differs from later ones gives different logits on the two sides.
@@ -148,7 +152,7 @@ def test_full_model(
         matrix = measure_influence(weighted_model, tokens[0, : sizes.course.T_max // 4], sizes.course.V)
     except (Failed, StudentError):
         matrix = np.zeros((1, 1))  # only a picture
-    starts = student_sides.starts[:4]
+    starts = student_sides.starts[:SUFFIXES]
     notes.record(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=starts)
     for sides in filter(None, (student_sides, oracle_sides)):
         leaks = [(float(sides.change(row)[:start].max()), row, start) for row, start in enumerate(starts)]
@@ -181,7 +185,7 @@ def test_full_context(
         small = {name: value * np.float32(SMALL_SCALE) if value.ndim > 1 else value for name, value in weights.items()}
         sides = measure_with_small_weights(student, sizes.course, small, tokens[CHANGED], sides.starts)
     causes = mistakes.filter_by_effect(Effect.LOSES_PAST, deducted)
-    for row, start in enumerate(sides.starts[:4]):
+    for row, start in enumerate(sides.starts[:SUFFIXES]):
         unchanged = np.flatnonzero(~(sides.change(row)[start:] > 0)) + start
         if unchanged.size:
             raise Failed(
@@ -190,24 +194,21 @@ def test_full_context(
                 "" if causes else "Is idx embedded, and does each block add to its input rather than replace it?",
                 causes,
             )
-    change = sides.change(4)
-    unchanged = np.flatnonzero(~(change > 0))
-    if unchanged.size:
-        raise Failed(
-            f"Replacing the first token left the logits at position {unchanged[-1]} unchanged.",
-            ""
-            if causes
-            else "Each position should attend to all earlier ones: is the mask inverted, or is a residual connection "
-            "missing?",
-            causes,
-        )
+    for row, start in enumerate(sides.starts[SUFFIXES:], SUFFIXES):
+        unchanged = np.flatnonzero(~(sides.change(row)[start:] > 0)) + start
+        if unchanged.size:
+            raise Failed(
+                f"Replacing the token at position {start} alone left the logits at position {unchanged[-1]} unchanged.",
+                "" if causes else "Each position should attend to all earlier ones.",
+                causes,
+            )
     if whole.without_blocks:
         raise Failed(
             f"{whole.unused} These include all the blocks' parameters, so later positions get information from earlier "
             f"ones by some other route than attention.",
             whole_model.UNUSED,
         )
-    notes.record(reach=float(f"{change[-1]:.2g}"))
+    notes.record(reach=float(f"{sides.change(SUFFIXES)[-1]:.2g}"))
     notes.remark(f"The first token affects the logits at all {sizes.course.T_max} positions.")
 
 
@@ -225,7 +226,12 @@ def test_batch_independence(student_sides: Sides, oracle_sides: Sides | None, de
 
 
 def test_rows_sum_to_one(
-    student: StudentCode, sizes: Sizes, deducted: set[Mistake], rng: np.random.Generator, notes: Notes
+    student: StudentCode,
+    sizes: Sizes,
+    deducted: set[Mistake],
+    layouts: dict[str, Comparison],
+    rng: np.random.Generator,
+    notes: Notes,
 ) -> None:
     """A constant input gives the same logits at all positions."""
     n = replace(sizes.small, T_max=14)  # no other matrix has a size near T_max
@@ -244,10 +250,14 @@ def test_rows_sum_to_one(
         if not causes and not any(position_axes(p.shape, n) for p in parameters):
             notes.remark("The position embeddings are not a parameter, so they can't be set to be equal.")
             return
+        is_excluded = bool(layouts.get("attention") and layouts["attention"].match) and not causes
+        if is_excluded and mistakes.filter_by_effect(Effect.DEFIES_CONSTANT_INPUT, deducted):
+            notes.remark("The attention weights sum to 1, as the attention's own check shows.")
+            return
         raise Failed(
             f"With one token repeated {n.T_max} times and equal position embeddings, the logits at position "
             f"{int(gap.argmax())} differ by {gap.max() * logit_scale(single):.2g} from those of that token alone.",
-            "" if causes else "Do the attention weights of each position sum to 1, in every head?",
+            "" if causes or is_excluded else "Do the attention weights of each position sum to 1, in every head?",
             causes,
         )
     notes.remark("A constant input gives the same logits at all positions.")
@@ -356,10 +366,10 @@ def measure_influence(model: ModuleProxy, row: np.ndarray, V: int) -> np.ndarray
 
 
 def change_tokens(rows: np.ndarray, starts: tuple[int, ...], V: int) -> np.ndarray:
-    """Replace the tokens of each row from its start on; a start of 0 replaces the first token only."""
+    """Replace the tokens of each row from its start on; after the first SUFFIXES rows only the one at the start."""
     changed = rows.copy()
-    for row, start in zip(changed, starts, strict=True):
-        stop = 1 if start == 0 else len(row)
+    for number, (row, start) in enumerate(zip(changed, starts, strict=True)):
+        stop = len(row) if number < SUFFIXES else start + 1
         row[start:stop] = different_tokens(row[start:stop], V)
     return changed
 

@@ -64,7 +64,8 @@ def own_whole(
 ) -> WholeModel:
     """Compare the full model with the oracle; the mark ``deducts`` makes the classes' own checks run first."""
     rng = suite.make_generator("whole_model")
-    return whole_model.compare_whole_model(suite.student, oracle, layouts, sizes.course, replace(sizes.small, L=3), rng)
+    small = replace(sizes.small, L=3, H=8)  # H and L differ
+    return whole_model.compare_whole_model(suite.student, oracle, layouts, sizes.course, small, rng)
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,8 @@ from autograder.assignment.measure.sampling import (
     call_generate,
     check_with_any,
     compare_samples,
+    explain_cache_positions,
+    explain_short_context,
     mean_predictions,
     predict,
     require_samples_of,
@@ -42,9 +44,10 @@ pytestmark = [
     pytest.mark.usefixtures("logits_depend_on_weights"),
 ]
 
-NEW_TOKENS = 6  # new tokens after a prompt of T_max - 1
-ROWS = 8  # many rows and few steps: a step costs the same for all of them
-LONG_ROWS = 4  # rows of T_max tokens, which cost more
+NEW_TOKENS = 7  # new tokens after a long prompt
+ROWS = 24  # many rows and few steps: a step costs the same for all of them
+LONG_ROWS = 12  # rows of T_max tokens, which cost more
+BEFORE_CROP = 3  # tokens before T_max: a generate that appends 1 or 2 tokens does not end there
 STRONG_DEVIATIONS = (10.0, 3.0, 1.0)  # of the logits, in this order until correct code stays finite
 DEVIATIONS, LIKELIEST = (2.0, 1.0, 0.3), 0.7  # of the logits; the first at which no token is nearly certain is used
 KEEPS_STATE = mistakes.generation.GENERATE_KEEPS_STATE
@@ -115,6 +118,12 @@ def predictors(
     return predictors
 
 
+@pytest.fixture(scope="module")
+def failures() -> list[Failed]:
+    """Return the earlier failures of checks of generate."""
+    return []
+
+
 @pytest.fixture
 def run_check(
     student: StudentCode,
@@ -122,6 +131,7 @@ def run_check(
     model: ModuleProxy,
     current_weights: dict[str, np.ndarray],
     deducted: set[Mistake],
+    failures: list[Failed],
     notes: Notes,
 ) -> RunCheck:
     """Return a function that runs a check of generate, and deducts once for state kept between its calls."""
@@ -141,11 +151,16 @@ def run_check(
             return check(call)
         except (Failed, Raised) as error:
             if isinstance(error, Failed) and error.diagnosis:
+                failures.append(error)
                 raise  # a known mistake explains the tokens
             try:
                 check(call_in_new_process)
             except (Failed, StudentError):
-                raise error from None
+                if isinstance(error, Raised):
+                    raise error from None
+                earlier = "An earlier check of generate fails too; fix that one first." if failures else ""
+                failures.append(error)
+                raise Failed(str(error), earlier) from None
             if KEEPS_STATE not in deducted:
                 deducted.add(KEEPS_STATE)
                 symptom = (
@@ -164,6 +179,7 @@ def test_output_shape(
     sizes: Sizes,
     predictors: Predictors,
     run_check: RunCheck,
+    current_weights: dict[str, np.ndarray],
     rng: np.random.Generator,
     notes: Notes,
 ) -> None:
@@ -171,11 +187,16 @@ def test_output_shape(
     n = sizes_of_generation(sizes)
     prompt = rng.integers(0, n.V, (ROWS, 5))
 
+    def explain(tokens: np.ndarray) -> list[Mistake]:
+        replica = student.replica.build("GPT", n.arguments())
+        replica.push(current_weights)
+        return explain_cache_positions(replica, replica.pull(), n, prompt.shape[1], tokens)
+
     def check(call: Generate) -> None:
         if not np.array_equal(call(prompt, 0, 0), prompt):
             raise Failed("With max_new_tokens=0, generate changed the prompt.", "Does it only append new tokens?")
-        require_samples_of(predictors, n, call(prompt, 4, 0), 5, "After a prompt of 5 tokens,")
-        require_samples_of(predictors, n, call(prompt[:1, :1], 2, 0), 1, "After a prompt of 1 token,")
+        require_samples_of(predictors, n, call(prompt, 4, 0), 5, "After a prompt of 5 tokens,", explain)
+        require_samples_of(predictors, n, call(prompt[:1, :1], 2, 0), 1, "After a prompt of 1 token,", lambda _: [])
 
     run_check(check)
     notes.record(sample=sample_text(student, sizes, rng))
@@ -183,6 +204,7 @@ def test_output_shape(
 
 def test_crop(
     sizes: Sizes,
+    model: ModuleProxy,
     predictors: Predictors,
     run_check: RunCheck,
     rng: np.random.Generator,
@@ -190,17 +212,14 @@ def test_crop(
 ) -> None:
     """Past T_max each new token is sampled given the last T_max tokens."""
     n = sizes_of_generation(sizes)
-    prompt = rng.integers(0, n.V, (LONG_ROWS, n.T_max - 1))
-    run_check(
-        lambda call: require_samples_of(
-            predictors, n, call(prompt, NEW_TOKENS, 0), prompt.shape[1], f"Past T_max={n.T_max},"
-        )
-    )
+    prompt = rng.integers(0, n.V, (LONG_ROWS, n.T_max - BEFORE_CROP))
+    _check_long(run_check, model, predictors, n, prompt, f"Past T_max={n.T_max},")
     notes.remark(f"Past T_max={n.T_max}, each new token is sampled from the last {n.T_max} tokens.")
 
 
 def test_long_prompt(
     sizes: Sizes,
+    model: ModuleProxy,
     predictors: Predictors,
     run_check: RunCheck,
     rng: np.random.Generator,
@@ -209,7 +228,7 @@ def test_long_prompt(
     n = sizes_of_generation(sizes)
     prompt = rng.integers(0, n.V, (LONG_ROWS, n.T_max + 7))
     when = f"After a prompt of {prompt.shape[1]} tokens, with T_max={n.T_max},"
-    run_check(lambda call: require_samples_of(predictors, n, call(prompt, NEW_TOKENS, 0), prompt.shape[1], when))
+    _check_long(run_check, model, predictors, n, prompt, when)
 
 
 def test_sampling(
@@ -235,6 +254,19 @@ def test_sampling(
             predictors,
             lambda predict_next: compare_samples(call, model, predict_next, n, prompts, is_row_independent, rng, notes),
         )
+    )
+
+
+def _check_long(
+    run_check: RunCheck, model: ModuleProxy, predictors: Predictors, n: Dims, prompt: np.ndarray, when: str
+) -> None:
+    """Check the tokens after a prompt that makes the context reach T_max."""
+
+    def explain(tokens: np.ndarray) -> list[Mistake]:
+        return explain_short_context(model, predictors[-1], n, prompt, tokens)
+
+    run_check(
+        lambda call: require_samples_of(predictors, n, call(prompt, NEW_TOKENS, 0), prompt.shape[1], when, explain)
     )
 
 

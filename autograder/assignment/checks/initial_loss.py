@@ -55,7 +55,7 @@ pytestmark = [
 
 CLASSES = {"o": "MultiHeadAttention", "down": "MLP"}  # of the projections that add to the residual stream
 SEEDS = 3  # the median of three decides if the loss of the first is outside the window
-OTHER_LAYERS = (2, 3, 5, 6, 7)  # one of these is drawn, so that a factor can't be tailored to LAYERS
+OTHER_LAYERS = (2, 3, 5, 6)  # one of these is drawn, so that a factor can't be tailored to LAYERS; all divide d
 
 
 def test_window(
@@ -103,7 +103,7 @@ def test_residual_scaling(
 ) -> None:
     """The two projections of each block that add to the residual stream are scaled by 1/sqrt(2L)."""
     student, seed = student_about_weights, int(rng.integers(1 << 31))
-    dims = [Dims(V=11, T_max=8, d=64, H=2, L=L) for L in (*LAYERS, int(rng.choice(OTHER_LAYERS)))]
+    dims = [Dims(V=11, T_max=8, d=60, H=2, L=L) for L in (*LAYERS, int(rng.choice(OTHER_LAYERS)))]
     # The student's GPT may not find the projection of a replaced class by its name.
     residual = [role for role, name in CLASSES.items() if name not in student.parts] or list(CLASSES)
     if mistakes.attention.PROJECTION_MISSING in deducted and "o" in residual:

@@ -38,6 +38,7 @@ class Comparison:
     sizes: Mapping[str, int]
     noise: float = 0.0  # largest difference between two passes
     causal: bool = False  # measured only if nothing fits
+    rows_mix: bool = False  # likewise: whether a row's output depends on the other rows
     initial_gap: float = 0.0  # distance from the explanation at the initial weights, if it shows only there
     overwritten: str = ""  # describes a tensor that forward changes
 
@@ -112,6 +113,7 @@ def _compare(
     unused: Collection[str] = (),
 ) -> Comparison:
     double: Comparison | None = None
+    most = 2
     for dtype, tolerance in ((np.float64, EXACT), (np.float32, ROUNDED)):
         try:
             module, weights, cases = _run_with_weights(build, inputs, read, rng, dtype, scalars, unused)
@@ -136,7 +138,7 @@ def _compare(
                 for match in rough_findings.matches
             ):
                 return double
-        findings = oracle.identify(component, tensors, cases, sizes, maps, tolerance, mistakes_first)
+        findings = oracle.identify(component, tensors, cases, sizes, maps, tolerance, mistakes_first, max_mistakes=most)
         if len(findings.matches) > 1:  # an input of another size and scale may separate them
             with contextlib.suppress(Failed, StudentError):
                 x = _draw_extra_input(cases[0][0], sizes, rng)
@@ -148,6 +150,7 @@ def _compare(
             continue
         if findings.matches:
             return comparison
+        most = 1  # float32 is for masks that are large enough only there; pairs have been tried
     if any(value.ndim == 0 for value in weights.values()):
         return _compare(oracle, component, build, inputs, read, sizes, rng, stubs, expected, scalars=False)
     without_effect = set() if unused else _find_idle_tensors(module, read, cases[0][0], weights, rng)
@@ -156,7 +159,13 @@ def _compare(
         if again.match:
             return again
     noise = max(float(np.abs(read(module(x, seed=0), x) - read(module(x, seed=1), x)).max()) for x, _ in cases)
-    return replace(comparison, noise=noise, causal=not noise and _is_causal(module, read, *cases[0], sizes))
+    if noise:
+        return replace(comparison, noise=noise)
+    return replace(
+        comparison,
+        causal=_is_causal(module, read, *cases[0], sizes),
+        rows_mix=_do_rows_mix(module, read, *cases[0]),
+    )
 
 
 def _initial_gap(
@@ -261,6 +270,17 @@ def _is_causal(
     except (Failed, StudentError):
         return False
     return bool(change <= ROUNDED * max(1.0, float(np.abs(y).max())))
+
+
+def _do_rows_mix(
+    module: ModuleProxy, read: Callable[[Any, np.ndarray], np.ndarray], x: np.ndarray, y: np.ndarray
+) -> bool:
+    """Return whether the first row's output is another if it is alone in the batch."""
+    try:
+        change = np.abs(read(module(x[:1]), x[:1]) - y[:1]).max()
+    except (Failed, StudentError):
+        return False
+    return bool(change > ROUNDED * max(1.0, float(np.abs(y).max())))
 
 
 def _run_with_weights(
@@ -413,8 +433,10 @@ def _describe_unknown(comparison: Comparison, what: str) -> tuple[str, str]:
         return f"{measured[0].upper()}{measured[1:]}", "Which one is missing or extra?"
     facts = "Shape and dtype are correct" + (", no output depends on later positions." if comparison.causal else ".")
     where = f"from position {findings.position} on"
-    if findings.alone:
-        where += "; the output for a single token is correct: check the scores, mask and softmax"
+    if comparison.rows_mix:
+        where += "; each row's output depends on the other rows of the batch"
+    elif findings.alone:
+        where += "; the output for a single token is correct: check the steps that involve several positions"
     off = f"with the same weights, the output is off by up to {format_percent(findings.gap)} of its maximum"
     return (
         f"{facts} But {off}, {where}.",

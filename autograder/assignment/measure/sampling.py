@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -36,6 +36,7 @@ ALTERNATIVES: dict[str, list[Mistake]] = {  # ways to sample tokens, with the mi
     "the logits at the second-to-last position": [mistakes.generation.GENERATE_OTHER_POSITION],
     "the logits of another row": [mistakes.generation.GENERATE_ROWS_MIXED],
     "a context of the first T_max tokens": [mistakes.generation.GENERATE_CROPS_WRONG_END],
+    "a rank used as the token": [mistakes.generation.GENERATE_RANK_FOR_TOKEN],
 }
 SAMPLE = (40, 2)  # rows, and characters per row, of the sample that is shown
 
@@ -50,26 +51,23 @@ def call_generate(
     student: StudentCode, model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, seed: int = 0
 ) -> np.ndarray:
     """Call the method or function ``generate`` for tokens (B, T + new); raise Failed unless the prompt is kept."""
-    (B, T), V, T_max = prompt.shape, n.V, n.T_max
+    (B, T), V = prompt.shape, n.V
     try:
-        if "generate" in model.methods:
-            out: Any = model.method("generate", prompt, new, seed=seed)
-        elif student.defines("generate"):
-            out = student.function("generate", model, prompt, new, seed=seed)
-        else:
-            raise NotDefined("GPT", "GPT.generate", "GPT has no method generate")
+        out = _generate(student, model, prompt, new, seed)
     except Raised as error:
         raise_explained(model, prompt, new, n, error)
     if not isinstance(out, np.ndarray):
+        causes = _explain_length(student, model, n)
         raise Failed(
-            f"generate didn't return a tensor; it should return tokens of shape {(B, T + new)}.",
-            "Does generate end with a return?",
+            f"For {new} new tokens, generate didn't return a tensor; it should return tokens of shape {(B, T + new)}.",
+            "" if causes else "Does generate end with a return?",
+            causes,
         )
     if out.shape != (B, T + new):
         raise Failed(
             f"For a prompt of shape {(B, T)} and {new} new tokens, generate returned shape {out.shape}; it should be "
             f"{(B, T + new)}.",
-            causes=_explain_width(out.shape[1], T, new, T_max) if out.ndim == 2 and len(out) == B else [],
+            causes=_explain_length(student, model, n) if out.ndim == 2 and len(out) == B else [],
         )
     if out.dtype.kind not in "iu":
         raise Failed("generate returned non-integers; tokens are int64.")
@@ -84,17 +82,49 @@ def call_generate(
     return out
 
 
-def _explain_width(width: int, T: int, new: int, T_max: int) -> list[Mistake]:
-    """Return the mistake that gives ``width`` tokens for a prompt of ``T`` and ``new`` new tokens."""
-    if width == new:
-        return [mistakes.generation.GENERATE_WITHOUT_PROMPT]
-    if T + new > T_max and width in (T_max, T_max + 1):
-        return [
-            mistakes.generation.GENERATE_STOPS_AT_T_MAX
-            if width == T_max
-            else mistakes.generation.GENERATE_OVERWRITES_IDX
-        ]
-    return [mistakes.generation.GENERATE_WRONG_NUMBER] if abs(width - T - new) == 1 else []
+def _generate(student: StudentCode, model: ModuleProxy, prompt: np.ndarray, new: int, seed: int) -> Any:
+    """Return the value of the method or function ``generate``."""
+    if "generate" in model.methods:
+        return model.method("generate", prompt, new, seed=seed)
+    if student.defines("generate"):
+        return student.function("generate", model, prompt, new, seed=seed)
+    raise NotDefined("GPT", "GPT.generate", "GPT has no method generate")
+
+
+def _explain_length(student: StudentCode, model: ModuleProxy, n: Dims) -> list[Mistake]:
+    """Return the mistake that explains how many tokens generate returns, for several prompts and numbers."""
+    lengths: dict[tuple[int, int], int] = {}
+    with contextlib.suppress(StudentError):
+        for T, new in ((3, 5), (7, 2), (n.T_max - 4, 9)):
+            out = _generate(student, model, np.resize(np.arange(n.V), (2, T)), new, 0)
+            if not isinstance(out, np.ndarray) or out.ndim != 2:
+                return []
+            lengths[T, new] = out.shape[1]
+        rules: dict[Mistake, list[Callable[[int, int], int]]] = {
+            mistakes.generation.GENERATE_WITHOUT_PROMPT: [lambda T, new: new],
+            mistakes.generation.GENERATE_STOPS_AT_T_MAX: [lambda T, new: min(T + new, n.T_max)],
+            mistakes.generation.GENERATE_OVERWRITES_IDX: [lambda T, new: min(T + new, n.T_max + 1)],
+            mistakes.generation.GENERATE_IGNORES_COUNT: [lambda T, new, k=k: T + k for k in range(10)],  # type: ignore[misc]
+            mistakes.generation.GENERATE_COUNTS_PROMPT: [lambda T, new: max(T, new)],
+            mistakes.generation.GENERATE_WRONG_NUMBER: [lambda T, new: T + new - 1, lambda T, new: T + new + 1],
+        }
+        for row, alternatives in rules.items():
+            if any(all(rule(*given) == found for given, found in lengths.items()) for rule in alternatives):
+                return [row]
+        if _stops_at_token(student, model, n):
+            return [mistakes.generation.GENERATE_STOPS_AT_TOKEN]
+    return []
+
+
+def _stops_at_token(student: StudentCode, model: ModuleProxy, n: Dims) -> bool:
+    """Return whether generate returns early exactly when it has sampled one particular token."""
+    new = min(3 * n.V, n.T_max - 1)
+    outs = [_generate(student, model, np.array([[token]]), new, token)[0] for token in range(n.V)]
+    early = [out[1:] for out in outs if 1 < len(out) < 1 + new]
+    last = {int(tokens[-1]) for tokens in early}
+    before = {int(token) for tokens in early for token in tokens[:-1]}
+    before |= {int(token) for out in outs if len(out) == 1 + new for token in out[1:-1]}
+    return len(early) > 2 and len({*map(len, early)}) > 1 and len(last) == 1 and not last & before
 
 
 def raise_explained(model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, error: Raised) -> NoReturn:
@@ -209,11 +239,9 @@ def compare_samples(
     observed = counts / counts.sum()
     if _is_improbable(counts, p):
         worst = int(np.abs(observed - p).argmax())
-        temperature = _explain_temperature(counts, p)
         raise Failed(
             f"Of {subject}, {observed[worst]:.0%} sampled token {worst}; its probability is {p[worst]:.0%}.",
-            "" if temperature else "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
-            temperature,
+            causes=_explain_counts(counts, p),
         )
     prompts = rng.integers(0, n.V, (PROMPTS, 2))
     predictions = predict_next(prompts)[:, -1]
@@ -248,13 +276,20 @@ def _divergence(counts: np.ndarray, p: np.ndarray) -> float:
     return float(np.sum(counts[sampled] * np.log(ratios)))
 
 
-def _explain_temperature(counts: np.ndarray, p: np.ndarray) -> list[Mistake]:
-    """Return the mistake if the samples follow a power of the right probabilities: 0 (uniform), or scaled logits."""
-    tempered = {power: p**power / (p**power).sum() for power in (0.0, *np.geomspace(0.1, 10, 81))}
-    power = min(tempered, key=lambda power: _divergence(counts, tempered[power]))
-    if not _divergence(counts, tempered[power]) < len(p) * 2:
-        return []
-    return [mistakes.generation.GENERATE_TEMPERATURE if power else mistakes.generation.GENERATE_UNIFORM]
+def _explain_counts(counts: np.ndarray, p: np.ndarray) -> list[Mistake]:
+    """Return the mistake whose distribution the samples follow instead of ``p``, if one is known."""
+    powers = {power: p**power / (p**power).sum() for power in (0.0, *np.geomspace(0.1, 10, 81))}
+    power = min(powers, key=lambda power: _divergence(counts, powers[power]))
+    kept = np.argsort(-p)[: np.count_nonzero(counts)]
+    truncated = np.where(np.isin(np.arange(len(p)), kept), p, 0.0)
+    explanations = (
+        (mistakes.generation.GENERATE_TEMPERATURE if power else mistakes.generation.GENERATE_UNIFORM, powers[power]),
+        (mistakes.generation.GENERATE_RANK_FOR_TOKEN, np.sort(p)[::-1]),
+        (mistakes.generation.GENERATE_RANK_FOR_TOKEN, np.sort(p)),
+        (mistakes.generation.GENERATE_TRUNCATED, truncated / truncated.sum()),
+    )
+    fitting = [row for row, wrong in explanations if _divergence(counts, wrong) < len(p) * 2]
+    return fitting[:1]
 
 
 def check_with_any(predictors: Predictors, check: Callable[[Predictor], None]) -> None:
@@ -265,12 +300,29 @@ def check_with_any(predictors: Predictors, check: Callable[[Predictor], None]) -
     return check(predictors[-1])
 
 
-def require_samples_of(predictors: Predictors, n: Dims, tokens: np.ndarray, start: int, when: str) -> None:
-    """Raise Failed if the tokens from ``start`` on were not sampled from the distributions of ``predictors``."""
-    check_with_any(predictors, lambda predict_next: compare_likelihoods(predict_next, n, tokens, start, when))
+def require_samples_of(
+    predictors: Predictors,
+    n: Dims,
+    tokens: np.ndarray,
+    start: int,
+    when: str,
+    explain: Callable[[np.ndarray], list[Mistake]],
+) -> None:
+    """Raise Failed if the tokens from ``start`` on were not sampled from the distributions of ``predictors``.
+
+    ``explain`` returns the mistake for tokens that no alternative explains.
+    """
+    check_with_any(predictors, lambda predict_next: compare_likelihoods(predict_next, n, tokens, start, when, explain))
 
 
-def compare_likelihoods(predict_next: Predictor, n: Dims, tokens: np.ndarray, start: int, when: str) -> None:
+def compare_likelihoods(
+    predict_next: Predictor,
+    n: Dims,
+    tokens: np.ndarray,
+    start: int,
+    when: str,
+    explain: Callable[[np.ndarray], list[Mistake]],
+) -> None:
     """Raise Failed if the tokens from ``start`` on are far likelier under an alternative than under correct sampling.
 
     Under correct sampling, the likelihood ratio of any alternative exceeds 1e9 with probability at most 1e-9 (Markov).
@@ -293,14 +345,12 @@ def compare_likelihoods(predict_next: Predictor, n: Dims, tokens: np.ndarray, st
         "the logits at the second-to-last position": predictions_at(-2),
         "the logits of another row": np.roll(right, 1, 1),
         "a context of the first T_max tokens": np.where(is_past[:, None, None], from_first, right),
+        "a rank used as the token": np.sort(right, -1)[..., ::-1],
     }
     log_probability = _log_probability(right, sampled)
-    ratios, surprise = {}, {}
-    for name, wrong in alternatives.items():
-        ratios[name] = float((_log_probability(wrong, sampled) - log_probability).sum())
-        surprise[name] = float(
-            (wrong * np.log(np.maximum(wrong, 1e-300))).sum() - _log_probability(wrong, sampled).sum()
-        )
+    ratios = {
+        name: float((_log_probability(wrong, sampled) - log_probability).sum()) for name, wrong in alternatives.items()
+    }
     # The log probability that independent rows sample identical tokens.
     coincidence = float(np.log(right.prod(1).sum(-1) + 1e-300).sum())
     if len(tokens) > 1 and coincidence < -UNLIKELY and (tokens[1:, start:] == tokens[:1, start:]).all():
@@ -310,14 +360,55 @@ def compare_likelihoods(predict_next: Predictor, n: Dims, tokens: np.ndarray, st
         )
     name = max(ratios, key=lambda name: ratios[name])
     if ratios[name] > UNLIKELY + math.log(len(ratios)):
-        # A better fit is not yet a good fit: the samples must be typical of the alternative.
-        causes = ALTERNATIVES[name] if surprise[name] < 2 * UNLIKELY else []
+        causes = ALTERNATIVES[name] if _is_typical(alternatives[name], sampled) else []
         raise Failed(
             f"{when} the samples fit {name} 1e{int(ratios[name] / math.log(10))} times better than your model's own "
             f"distribution.",
-            "" if causes else "Is the softmax over the vocabulary (dim=-1), of the logits at the last position?",
-            causes,
+            causes=causes or explain(tokens),
         )
+
+
+def _is_typical(p: np.ndarray, sampled: np.ndarray) -> bool:
+    """Return whether ``sampled`` is typical of ``p`` (..., V): the best of several fits may still be a bad one."""
+    surprise = (p * np.log(np.maximum(p, 1e-300))).sum() - _log_probability(p, sampled).sum()
+    return bool(surprise < 2 * UNLIKELY)
+
+
+def explain_short_context(
+    model: ModuleProxy, predict_next: Predictor, n: Dims, prompt: np.ndarray, tokens: np.ndarray
+) -> list[Mistake]:
+    """Return the mistake if generate never gives the model T_max tokens, and the samples fit these contexts."""
+    start = prompt.shape[1]
+    with contextlib.suppress(Failed, StudentError):
+        contexts = model.record_inputs("generate", prompt, tokens.shape[1] - start)
+        longest = max((idx.shape[-1] for idx in contexts), default=0)
+        if not 1 < longest < n.T_max:
+            return []
+        cropped = [tokens[:, max(0, position - longest) : position] for position in range(start, tokens.shape[1])]
+        p = np.stack([each[:, -1] for each in predict_contexts(predict_next, cropped)])
+        return [mistakes.generation.GENERATE_CROPS_TOO_SHORT] if _is_typical(p, tokens[:, start:].T) else []
+    return []
+
+
+def explain_cache_positions(
+    model: ModuleProxy, weights: Mapping[str, np.ndarray], n: Dims, start: int, tokens: np.ndarray
+) -> list[Mistake]:
+    """Return the mistake if new tokens got the position embeddings of other positions, found by trying all.
+
+    ``model`` has these ``weights`` and has not seen generate's samples; ``start`` is the length of the prompt.
+    """
+    tables = [name for name, value in weights.items() if value.shape == (n.T_max, n.d)]
+    later = np.arange(start, n.T_max)
+    others = [np.full(len(later), c) for c in range(n.T_max)]
+    others += [np.clip(later + shift, 0, n.T_max - 1) for shift in (-start, -1, 1)]
+    with contextlib.suppress(Failed, StudentError):
+        for positions in others if len(tables) == 1 else ():
+            table = weights[tables[0]]
+            model.push({tables[0]: np.concatenate([table[:start], table[positions]])})
+            p = predict(model, n, tokens[:, :-1])[:, start - 1 :]
+            if _is_typical(p, tokens[:, start:]):
+                return [mistakes.generation.GENERATE_CACHE_POSITIONS]
+    return []
 
 
 def predict_contexts(predict_next: Predictor, contexts: list[np.ndarray]) -> Iterator[np.ndarray]:

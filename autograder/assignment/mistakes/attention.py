@@ -41,6 +41,12 @@ def _input_as_values(x: Tensor, w: Weights, at: str) -> Tensor:
     return x.reshape(*x.shape[:2], -1, width).expand(-1, -1, H, -1).transpose(1, 2)
 
 
+def _softmax_with_empty_rows(scores: Tensor) -> Tensor:
+    """Return attention weights of 0 for a query whose keys are all masked, as F.scaled_dot_product_attention does."""
+    is_empty = (scores <= FINITE).all(-1, keepdim=True)
+    return scores.softmax(-1).masked_fill(is_empty, 0.0)
+
+
 DROPOUT_IN_EVAL = _any(
     "dropout_in_eval",
     "The output is random in eval mode; dropout may still be active.",
@@ -90,6 +96,15 @@ SCALE_SQRT_H = _attention(
     "The attention scores are divided by sqrt(H), the number of heads, not by sqrt(d_head).",
     "the axis of q whose size sets the scale",
     steps=(Steps(scale=lambda q, d: 1 / math.sqrt(q.shape[1])),),
+)
+SCALE_ROUNDED = _attention(
+    "scale_rounded",
+    "The attention scores are divided by sqrt(d_head) rounded to an integer.",
+    "the scale: sqrt(d_head) is rarely an integer",
+    steps=(
+        Steps(scale=lambda q, d: 1 / math.floor(math.sqrt(q.shape[-1]))),
+        Steps(scale=lambda q, d: 1 / math.ceil(math.sqrt(q.shape[-1]))),
+    ),
 )
 SCALE_MISSING = _attention(
     "scale_missing",
@@ -162,8 +177,14 @@ MASK_INVERTED = _attention(
     "mask_inverted",
     "The mask is inverted: each position attends only to later positions.",
     "the condition of the mask",
-    steps=(Steps(mask=lambda scores: scores.masked_fill(~is_later(scores), FINITE)),),
-    effects=Effect.LEAKS_FUTURE | Effect.LOSES_PAST,
+    steps=(
+        Steps(mask=lambda scores: scores.masked_fill(~is_later(scores), FINITE)),
+        Steps(
+            mask=lambda scores: scores.masked_fill(~is_later(scores), FINITE),
+            softmax=_softmax_with_empty_rows,
+        ),
+    ),
+    effects=Effect.LEAKS_FUTURE | Effect.LOSES_PAST | Effect.DEFIES_CONSTANT_INPUT,
 )
 MASK_OFF_BY_ONE = _attention(
     "mask_off_by_one",
@@ -176,8 +197,14 @@ MASK_EXCLUDES_SELF = _attention(
     "mask_excludes_self",
     "The mask excludes the diagonal, so position 0 has nothing to attend to.",
     "the mask's diagonal offset",
-    steps=(Steps(mask=lambda scores: scores.masked_fill(is_later(scores, 0), FINITE)),),
-    effects=Effect.LOSES_PAST,
+    steps=(
+        Steps(mask=lambda scores: scores.masked_fill(is_later(scores, 0), FINITE)),
+        Steps(
+            mask=lambda scores: scores.masked_fill(is_later(scores, 0), FINITE),
+            softmax=_softmax_with_empty_rows,
+        ),
+    ),
+    effects=Effect.LOSES_PAST | Effect.DEFIES_CONSTANT_INPUT,
 )
 MASK_DIAGONAL_ONLY = _attention(
     "mask_diagonal_only",
@@ -185,6 +212,23 @@ MASK_DIAGONAL_ONLY = _attention(
     "the mask: does it keep only the diagonal?",
     steps=(Steps(mask=lambda scores: scores.masked_fill(is_later(scores) | ~is_later(scores, 0), -math.inf)),),
     effects=Effect.LOSES_PAST,
+)
+MASK_FIRST_POSITION_ONLY = _attention(
+    "mask_first_position_only",
+    "Each position attends only to position 0, as with one row of the mask for all queries.",
+    "the shape of the mask: it needs T rows and T columns",
+    steps=(Steps(mask=lambda scores: scores.masked_fill(is_later(scores)[0], -math.inf)),),
+    effects=Effect.LOSES_PAST,
+)
+MASK_ADDED_AS_NUMBERS = _attention(
+    "mask_added_as_numbers",
+    "A mask of zeros and ones is added to the attention scores; masked scores should be -inf.",
+    "the mask: a boolean mask selects, a float mask is added",
+    steps=(
+        Steps(mask=lambda scores: scores + (~is_later(scores)).to(scores.dtype)),
+        Steps(mask=lambda scores: scores + is_later(scores).to(scores.dtype)),
+    ),
+    effects=Effect.LEAKS_FUTURE,
 )
 SCORES_SWAMPED = _attention(
     "scores_swamped",
@@ -309,6 +353,16 @@ SPLIT_WITHOUT_TRANSPOSE = _attention(
     "the line that splits the heads",
     steps=(Steps(split=lambda heads: heads.transpose(1, 2).reshape(heads.shape)),),
     effects=Effect.LEAKS_FUTURE | Effect.LOSES_PAST | Effect.WEIGHTS_DO_NOT_SUM_TO_ONE,
+)
+HEADS_AND_BATCH_MIXED = _attention(
+    "heads_and_batch_mixed",
+    "Heads and batch share one axis, split again in the other order: rows of the batch get each other's heads.",
+    "the two reshapes of heads and batch: both need the same order",
+    steps=(
+        Steps(merge=lambda heads: merge_heads(heads.transpose(0, 1).reshape(heads.shape))),
+        Steps(merge=lambda heads: merge_heads(heads.reshape(heads.transpose(0, 1).shape).transpose(0, 1))),
+    ),
+    effects=Effect.MIXES_ROWS,
 )
 HEADS_CONCATENATED_IN_TIME = _attention(
     "heads_concatenated_in_time",

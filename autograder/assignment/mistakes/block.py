@@ -46,6 +46,10 @@ def _no_residual(x: Tensor, norm: Function, layer: Function) -> Tensor:
     return layer(norm(x))
 
 
+def _output_twice(x: Tensor, norm: Function, layer: Function) -> Tensor:
+    return 2 * layer(norm(x))
+
+
 def _doubled(x: Tensor, norm: Function, layer: Function) -> Tensor:
     return 2 * x + layer(norm(x))
 
@@ -192,6 +196,17 @@ BLOCK_RESIDUAL_DOUBLED = _block(
     steps=(
         Steps(sublayers=_compose(_doubled, _right)),
         Steps(sublayers=_compose(_right, _doubled)),
+    ),
+    effects=Effect.CHANGES_RESIDUAL_STREAM,
+)
+BLOCK_ADDS_OUTPUT_TWICE = _block(
+    "block_adds_output_twice",
+    "A sublayer's output is added to itself, so x is lost; it should be added to x.",
+    "the two tensors that each residual connection adds",
+    steps=(
+        Steps(sublayers=_compose(_output_twice, _right)),
+        Steps(sublayers=_compose(_right, _output_twice)),
+        Steps(sublayers=_compose(_output_twice, _output_twice)),
     ),
     effects=Effect.CHANGES_RESIDUAL_STREAM,
 )

@@ -53,6 +53,17 @@ GENERATE_WITHOUT_CROP = _generate(
     "The context is not cropped, and there are only T_max position embeddings.",
     "the model's input in each step",
 )
+GENERATE_CROPS_TOO_SHORT = _generate(
+    "generate_crops_too_short",
+    "The context is cropped to fewer than the last T_max tokens.",
+    "the crop: it should keep T_max tokens",
+)
+GENERATE_CACHE_POSITIONS = _generate(
+    "generate_cache_positions",
+    "With a cache of keys and values, new tokens get the wrong position embedding; "
+    "positions should continue after the cached tokens.",
+    "the first position of the new token's embedding",
+)
 GENERATE_OVERWRITES_IDX = _generate(
     "generate_overwrites_idx",
     "The crop overwrites the sequence itself, so its beginning is lost.",
@@ -68,8 +79,33 @@ GENERATE_WITHOUT_PROMPT = _generate(
     "The returned tokens do not include the prompt.",
     "the tensor that the new tokens are appended to",
 )
+GENERATE_IGNORES_COUNT = _generate(
+    "generate_ignores_count",
+    "The number of new tokens is the same, whatever max_new_tokens is.",
+    "the loop: is its range max_new_tokens, and does the return stand after it?",
+)
+GENERATE_COUNTS_PROMPT = _generate(
+    "generate_counts_prompt",
+    "max_new_tokens is treated as the total length; it is the number of tokens to append.",
+    "the condition of the loop",
+)
+GENERATE_STOPS_AT_TOKEN = _generate(
+    "generate_stops_at_token",
+    "generate stops at one particular token; it should always append max_new_tokens tokens.",
+    "the line that leaves the loop early",
+)
 GENERATE_WRONG_NUMBER = _generate(
     "generate_wrong_number", "The number of new tokens is not max_new_tokens.", "the number of loop iterations"
+)
+GENERATE_TRUNCATED = _generate(
+    "generate_truncated",
+    "Only the likeliest tokens can be sampled, as with top-k or top-p; any token should be possible.",
+    "the lines that remove tokens before the sampling",
+)
+GENERATE_RANK_FOR_TOKEN = _generate(
+    "generate_rank_for_token",
+    "The sampled index is a rank among the sorted probabilities, but is used as the token.",
+    "the line after the sampling: look up the token at that rank",
 )
 GENERATE_FIXED_SEED = _generate(
     "generate_fixed_seed",

@@ -12,6 +12,42 @@ WRONG_AXIS = r"Expected target size|Expected input batch_size"
 LOSS_SUMMED = _loss(
     "loss_summed", "That is the sum over all positions; it should be the mean.", "the arguments of the loss"
 )
+LOSS_SUMMED_OVER_TIME = _loss(
+    "loss_summed_over_time",
+    "That is T times the mean: the loss is summed over time and averaged over the batch.",
+    "how the losses of all positions become one number",
+)
+LOSS_SUMMED_OVER_BATCH = _loss(
+    "loss_summed_over_batch",
+    "That is B times the mean: the loss is summed over the batch and averaged over time.",
+    "how the losses of all positions become one number",
+)
+LOSS_IN_BITS = _loss(
+    "loss_in_bits", "That is the loss in bits, 1/ln 2 times as large; it should be in nats.", "the logarithm"
+)
+LOSS_SCALED = _loss(
+    "loss_scaled",
+    "The loss is multiplied by a constant; it should be the cross-entropy itself.",
+    "what happens to the loss after F.cross_entropy",
+)
+LOSS_SHIFTED = _loss(
+    "loss_shifted",
+    "The same amount, whatever the tokens are, is added to the cross-entropy, as a weight penalty would be.",
+    "what is added to the loss",
+)
+LOSS_EXPONENTIAL = _loss(
+    "loss_exponential",
+    "That is the exponential of the cross-entropy (the perplexity).",
+    "what happens to the loss after F.cross_entropy",
+)
+LOSS_LABEL_SMOOTHING = _loss(
+    "loss_label_smoothing", "The loss uses label smoothing.", "the arguments of F.cross_entropy"
+)
+LOSS_WEIGHTS_CLASSES = _loss(
+    "loss_weights_classes",
+    "The loss is a weighted mean: some target classes count more than others.",
+    "the weight and ignore_index arguments of F.cross_entropy",
+)
 LOSS_OF_INPUTS = _loss(
     "loss_of_inputs", "That is the loss against idx instead of the targets.", "the arguments of the loss"
 )

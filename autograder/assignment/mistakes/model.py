@@ -29,6 +29,17 @@ def _normalise_in_the_loop(x: Tensor, blocks: Blocks, norm: Function, run: Run) 
     return run(x, [normalised(block) for block in blocks])
 
 
+def _sinusoids(tok: Tensor, is_interleaved: bool) -> Tensor:
+    """Return the fixed position encoding (T, d), with sines and cosines in turn or each in one half."""
+    T, d = tok.shape[-2:]
+    positions, half = tok.new_ones(T).cumsum(0) - 1, tok.new_ones(d // 2).cumsum(0) - 1
+    angles = positions[:, None] * (half * (-2 * math.log(10000.0) / d)).exp()  # (T, d / 2)
+    table = tok.new_empty((T, d))
+    sines, cosines = (slice(0, None, 2), slice(1, None, 2)) if is_interleaved else (slice(d // 2), slice(d // 2, None))
+    table[:, sines], table[:, cosines] = angles.sin(), angles.cos()
+    return table
+
+
 POSITIONS_MISSING = _model(
     "positions_missing",
     "There are no position embeddings.",
@@ -52,6 +63,17 @@ POSITIONS_SUBTRACTED = _model(
     "The position embeddings are subtracted from the token embeddings; they should be added.",
     "the first lines of forward",
     steps=(Steps(add_positions=lambda tok, pos, idx: tok - pos[: idx.shape[1]]),),
+)
+POSITIONS_SINUSOIDAL = _model(
+    "positions_sinusoidal",
+    "The position embeddings are fixed sines and cosines; they should be learnt.",
+    "the embeddings that __init__ creates",
+    steps=(
+        Steps(add_positions=lambda tok, pos, idx: tok + _sinusoids(tok, True)),
+        Steps(add_positions=lambda tok, pos, idx: tok + _sinusoids(tok, False)),
+    ),
+    effects=Effect.DEFIES_CONSTANT_INPUT,
+    counts=(CountChange(OUTSIDE, lambda c: -c.dims.T_max * c.dims.d),),
 )
 POSITIONS_BY_BATCH_ROW = _model(
     "positions_by_batch_row",
@@ -112,6 +134,12 @@ BLOCKS_ALL_GET_EMBEDDINGS = _model(
     steps=(Steps(run_blocks=lambda x, blocks: blocks[-1](x)),),
     effects=Effect.LOSES_PAST,
 )
+BLOCKS_FIRST_ONLY = _model(
+    "blocks_first_only",
+    "Only the first block is applied; all L should be, one after another.",
+    "the loop over the blocks: does the return stand after it?",
+    steps=(Steps(run_blocks=lambda x, blocks: blocks[0](x)),),
+)
 BLOCKS_EXTRA_RESIDUAL = _model(
     "blocks_extra_residual",
     "GPT adds each block's input again; the block already does that.",
@@ -133,7 +161,7 @@ BLOCKS_UNUSED = _model(
 )
 BLOCKS_WRONG_NUMBER = _model(
     "blocks_wrong_number",
-    "The number of blocks is not L; it may be hard-coded.",
+    "The number of blocks is not L: is it hard-coded, or are L and H swapped?",
     "where L is used",
     counts=(
         CountChange(OUTSIDE, lambda c: -c.block, is_proof=True),

@@ -34,6 +34,11 @@ def _divide_by_variance(x: Tensor) -> Tensor:
     return centred / (_mean_square(centred) + EPS)
 
 
+def _divide_by_squared_variance(x: Tensor) -> Tensor:
+    centred = x - x.mean(-1, keepdim=True)
+    return centred / (_mean_square(centred) + EPS).square()
+
+
 NORM_SHARED = _norm(
     "norm_shared",
     "Both sublayers share one LayerNorm; each needs its own.",
@@ -136,6 +141,12 @@ NORM_DIVIDES_BY_VARIANCE = _norm(
     "LayerNorm divides by the variance, not by its square root.",
     "the denominator of your LayerNorm",
     steps=(Steps(normalise=_divide_by_variance),),
+)
+NORM_DIVIDES_BY_SQUARED_VARIANCE = _norm(
+    "norm_divides_by_squared_variance",
+    "LayerNorm divides by the square of the variance, not by its square root.",
+    "the denominator of your LayerNorm",
+    steps=(Steps(normalise=_divide_by_squared_variance),),
 )
 NORM_EPS_1 = _norm(
     "norm_eps_1",

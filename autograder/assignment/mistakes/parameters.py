@@ -78,6 +78,9 @@ PARAMETERS_UNUSED = _count(
     "All parameters beyond the expected number are unused: __init__ creates them, but no logit depends on them.",
     "the modules that forward never calls",
 )
+BLOCKS_NUMBER_IS_H = _count(
+    "blocks_number_is_H", "GPT has H blocks; it should have L blocks of H heads.", "where L and H are used"
+)
 SIZES_HARD_CODED = _count(
     "sizes_hard_coded",
     "The count is right only at the course's sizes: a size is hard-coded or global.",

@@ -22,6 +22,7 @@ class Effect(enum.Flag):
     LEAVES_PARAMETERS_UNUSED = enum.auto()
     CHANGES_RESIDUAL_STREAM = enum.auto()
     CHANGES_INITIAL_LOSS = enum.auto()
+    DEFIES_CONSTANT_INPUT = enum.auto()  # equal tokens need not give equal logits, though the weights may sum to 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,15 +124,16 @@ class Oracle:
         tolerance: float,
         expected: Collection[Mistake] = (),
         max_layouts: int | None = None,
+        max_mistakes: int = 2,
         blocks: ComposedModel | None = None,
     ) -> Findings:
         """Find the known mistakes with which the oracle's ``component`` reproduces ``cases``.
 
         ``cases`` are the inputs and outputs of a student's class; ``tensors`` are its tensors, in the order in which it
         lists them. ``tolerance`` is relative to the largest entry. ``expected`` mistakes are tried on their own first.
-        At most ``max_layouts`` of an attention's tensors are tried, or all if None; the first go by names. A "model"
-        uses the ``blocks`` of a composed one, or else a stub for each. The result is empty if too many or too large
-        tensors make the comparison take too long.
+        At most ``max_layouts`` of an attention's tensors are tried, or all if None; the first go by names. Explanations
+        have at most ``max_mistakes``. A "model" uses the ``blocks`` of a composed one, or else a stub for each. The
+        result is empty if too many or too large tensors make the comparison take too long.
         """
         arguments = {
             "component": component,
@@ -143,6 +144,7 @@ class Oracle:
             "tolerance": tolerance,
             "expected": [row.name for row in expected],
             "max_layouts": max_layouts,
+            "max_mistakes": max_mistakes,
         }
         try:
             answer = blocks.ask("identify", arguments) if blocks else self.ask("identify", arguments)

@@ -45,6 +45,7 @@ class Query:
     tolerance: float
     expected: Rows = frozenset()  # mistakes found by other checks, tried on their own first
     max_layouts: int | None = None  # tried; None means all
+    max_mistakes: int = 2  # at most two
     blocks: Sequence[Function] = ()  # a whole model's blocks; if empty, a stub for each
     tried: list[int] = field(default_factory=lambda: [0])
     taken: dict[tuple[str, layouts.Source, int], Tensor] = field(default_factory=dict)
@@ -150,7 +151,7 @@ def _find_cheapest(levels: Levels, q: Query) -> list[Explanation]:
     found: dict[Rows, Explanation] = {}
     close = False
     try:
-        for number, level in enumerate(levels):
+        for number, level in enumerate(itertools.islice(levels, q.max_mistakes + 1)):
             for candidate, function in level:
                 rows = frozenset(candidate.mistakes)
                 if rows in found:
@@ -216,6 +217,8 @@ def _attention_levels(q: Query, only: Rows) -> Levels:
                 steps = _combine_steps((*implied, *changed)) if implied else plain
                 single_token, roles = _keep_single_token_steps(steps)
                 # Layouts that differ only in queries and keys agree at T=1.
+                if heads != H and not roles:
+                    continue  # too many to try
                 key = (heads, "k" in layout, *map(layout.get, roles or layout), single_token)
                 if key not in fits_single:
                     w = q.assign(layout, "a.", heads)
@@ -238,12 +241,15 @@ def _keep_single_token_steps(steps: Steps) -> tuple[Steps, tuple[str, ...]]:
 
     No roles means that all may be used.
     """
-    heads = steps.split(torch.arange(8.0).reshape(2, 2, 1, 2))  # (B, H, T, d_head)
-    if not (steps.softmax(heads @ heads.mT) == 1).all():
+    heads = torch.arange(8.0).reshape(2, 2, 1, 2)  # (B, H, T, d_head)
+    if not (steps.softmax(steps.mask(heads @ heads.mT)) == 1).all():
         return steps, ()
     single = replace(steps, scale=RIGHT.scale, mask=RIGHT.mask, softmax=RIGHT.softmax, attend=RIGHT.attend)
-    values_differ = steps.key is not RIGHT.key or steps.value is not RIGHT.value
-    return single, () if values_differ else ("v", "o", "v.bias", "o.bias")
+    if steps.split(heads).equal(heads):
+        single = replace(single, split=RIGHT.split)
+    if steps.merge(heads).equal(RIGHT.merge(heads)):
+        single = replace(single, merge=RIGHT.merge)
+    return single, () if steps.value is not RIGHT.value else ("v", "o", "v.bias", "o.bias")
 
 
 def _attention_right(q: Query) -> Iterator[Function]:
@@ -357,7 +363,8 @@ def _model_levels(q: Query, only: Rows) -> Levels:
                 continue  # no block is unused: there are fewer
             for layout, w, implied in known_layouts:
                 norm_absent = mistakes.model.FINAL_NORM_UNUSED in rows and implied is mistakes.norm.NORM_WITHOUT_AFFINE
-                more = [mistakes.model.POSITIONS_MISSING] if not layout["pos"].tensors else []
+                is_fixed = mistakes.model.POSITIONS_SINUSOIDAL in rows
+                more = [mistakes.model.POSITIONS_MISSING] if not layout["pos"].tensors and not is_fixed else []
                 more += [mistakes.model.HEAD_BIAS] if "head.bias" in layout else []
                 more += [mistakes.model.BLOCKS_WRONG_NUMBER] if count != L else []
                 more += [mistakes.parameters.FINAL_NORM_MISSING] if norm_absent else []
@@ -384,7 +391,10 @@ def _model_layouts(q: Query) -> Iterator[tuple[layouts.Layout, Mistake | None]]:
 
 
 def _take_blocks(q: Query, count: int) -> Sequence[Function]:
-    return q.blocks[:count] if q.blocks else [lambda x: x @ q.probes["block"]] * count
+    if q.blocks:
+        return q.blocks[:count]
+    probes = q.probes["block"].reshape(-1, *q.probes["block"].shape[-2:])  # one for all blocks, or one for each
+    return [partial(torch.matmul, other=probes[i % len(probes)]) for i in range(count)]
 
 
 _COMPONENTS: dict[str, tuple[Callable[[Query, Rows], Levels], Callable[[Query], Iterator[Function]]]] = {

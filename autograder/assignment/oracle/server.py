@@ -105,6 +105,7 @@ class Operations:
         tolerance: float,
         expected: list[str],
         max_layouts: int | None,
+        max_mistakes: int,
         number: int | None = None,
     ) -> dict[str, Any]:
         """Find the fewest known mistakes with which the oracle computes ``cases``: inputs and outputs of a class.
@@ -122,6 +123,7 @@ class Operations:
             tolerance=tolerance,
             expected=frozenset(map(mistakes.named, expected)),
             max_layouts=max_layouts,
+            max_mistakes=max_mistakes,
             blocks=self._use_model(number).blocks() if number else (),
         )
         with torch.no_grad():

@@ -61,15 +61,17 @@ class Stubs:
     ) -> Callable[..., Tensor]:
         """Return a forward that multiplies its first argument by ``matrix`` and counts its calls.
 
-        If lazy layers still have no shapes, it first calls the ``original``.
+        If there are several matrices (n, d, d), each call takes the next one, the first call of an object the first. If
+        lazy layers still have no shapes, it first calls the ``original``.
         """
         self.matrices[name], self.calls[name] = matrix, 0
 
         def forward(module: nn.Module, x: Tensor, *_: Any, **__: Any) -> Tensor:
             if original is not None and has_lazy_layers(module):
                 original(module, x)
+            number = self.calls[name]
             self.calls[name] += 1
-            return x @ matrix.to(x.dtype)
+            return x @ (matrix if matrix.dim() == 2 else matrix[number % len(matrix)]).to(x.dtype)
 
         return forward
 

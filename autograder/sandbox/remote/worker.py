@@ -146,10 +146,8 @@ class Worker:
 
     def do_count_stub_calls(self, number: int, x: np.ndarray) -> dict[str, int]:
         """Call an object; return how often it called each stub."""
-        calls = self.stubs.calls
-        calls.update(dict.fromkeys(calls, 0))  # a constructor may have called a stub
         self.do_call(number, "__call__", [x], 0)
-        return dict(calls)
+        return dict(self.stubs.calls)
 
     def do_list_constructor_calls(self) -> dict[str, list[dict[str, int]]]:
         """Return the whole numbers that each call of a stub's constructor got, by name or position."""
@@ -188,6 +186,7 @@ class Worker:
     def do_call(self, number: int, method: str, arguments: list[Any], seed: int) -> Any:
         """Call a method of an object (``__call__`` for the object itself) without gradients."""
         _seed(seed)
+        self.stubs.calls.update(dict.fromkeys(self.stubs.calls, 0))  # counted in each call
         with torch.no_grad():
             return _as_dict(getattr(self.objects[number], method)(*map(as_tensor, arguments)))
 

@@ -1,5 +1,6 @@
 # /// bank
 # about = "MultiheadAttention, block"
+# unnamed = "no known mistake computes this"
 # [loses]
 # "attention.shape" = "not_implemented"
 # "attention.formula" = "not_implemented"
@@ -9,6 +10,10 @@
 # "block.composition" = "not_implemented"
 # "block.residual_path" = "not_implemented"
 # "parameters.by_part" = "blocked"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 
 import math

@@ -1,7 +1,7 @@
 # /// bank
 # about = "generate crops the context to 48 positions, a number left over from a smaller model"
 # extends = "reference"
-# unnamed = "the samples fit no known context"
+# also = ["generate_crops_too_short"]
 # [loses]
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"

@@ -1,7 +1,7 @@
 # /// bank
 # about = "always one token"
 # extends = "variants/public_base"
-# also = ["generate_stops_at_T_max", "generate_wrong_number"]
+# also = ["generate_ignores_count"]
 # [loses]
 # "generation.output_shape" = "failed"
 # "generation.crop" = "failed"

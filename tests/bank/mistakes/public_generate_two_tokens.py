@@ -1,7 +1,7 @@
 # /// bank
 # about = "range(2)"
 # extends = "variants/public_base"
-# also = ["generate_overwrites_idx", "generate_wrong_number"]
+# also = ["generate_ignores_count"]
 # [loses]
 # "generation.output_shape" = "failed"
 # "generation.crop" = "failed"

@@ -1,10 +1,9 @@
 # /// bank
 # about = "round/int(sqrt(d_head))"
 # extends = "variants/public_base"
-# names = ["heads_wrong_number", "scale_sqrt_H"]
+# names = ["scale_rounded"]
 # [loses]
 # "attention.formula" = "partial"
-# "attention.heads" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

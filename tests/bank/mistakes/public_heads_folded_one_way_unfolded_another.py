@@ -1,9 +1,9 @@
 # /// bank
 # about = "folded (H,B), unfolded (B,H): rows mix"
 # extends = "variants/public_base"
+# names = ["heads_and_batch_mixed"]
 # [loses]
-# "attention.formula" = "failed"
-# "attention.heads" = "failed"
+# "attention.formula" = "partial"
 # "causality.batch_independence" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"

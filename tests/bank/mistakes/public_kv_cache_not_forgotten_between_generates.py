@@ -3,6 +3,10 @@
 # also = ["generate_keeps_state"]
 # [loses]
 # "generation.output_shape" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 
 import math

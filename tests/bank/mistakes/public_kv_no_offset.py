@@ -1,7 +1,13 @@
 # /// bank
 # about = "places of cached tokens start at 0 again"
+# also = ["generate_cache_positions"]
 # [loses]
 # "generation.output_shape" = "failed"
+# "generation.crop" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 
 import math

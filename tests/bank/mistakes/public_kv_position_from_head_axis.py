@@ -1,9 +1,14 @@
 # /// bank
 # about = "length of the cache read from the head axis"
+# also = ["generate_cache_positions"]
 # [loses]
 # "generation.output_shape" = "failed"
 # "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 
 import math

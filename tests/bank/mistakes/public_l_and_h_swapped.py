@@ -1,9 +1,14 @@
 # /// bank
 # about = "GPT makes H blocks of L heads"
-# also = ["sizes_hard_coded"]
+# names = ["blocks_wrong_number"]
+# also = ["blocks_number_is_H"]
 # [loses]
-# "model.gradients" = "failed"
+# "model.composition" = "partial"
 # "parameters.other_sizes" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 
 import math

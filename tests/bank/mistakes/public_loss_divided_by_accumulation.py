@@ -1,9 +1,9 @@
 # /// bank
 # about = "loss / 4 in forward"
 # extends = "variants/public_base"
+# names = ["loss_scaled"]
 # [loses]
 # "model.loss" = "failed"
-# "model.training" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

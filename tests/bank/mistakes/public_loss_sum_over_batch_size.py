@@ -1,6 +1,7 @@
 # /// bank
 # about = "loss summed over T, averaged over B: T times too large"
 # extends = "variants/public_base"
+# names = ["loss_summed_over_time"]
 # [loses]
 # "model.loss" = "failed"
 # [bonus]

@@ -1,6 +1,7 @@
 # /// bank
 # about = "label smoothing / bits / class weights / exp(loss) / L2 added"
 # extends = "variants/public_base"
+# names = ["loss_weights_classes"]
 # [loses]
 # "model.loss" = "failed"
 # [bonus]

@@ -1,10 +1,11 @@
 # /// bank
 # about = "mask of one row, broadcast: all read token 0 only"
 # extends = "variants/public_base"
+# names = ["mask_first_position_only"]
 # [loses]
-# "attention.formula" = "failed"
-# "attention.heads" = "failed"
+# "attention.formula" = "partial"
 # "attention.causal" = "failed"
+# "causality.full_context" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

@@ -1,7 +1,7 @@
 # /// bank
 # about = "return inside the loop over blocks: only the first counts"
 # extends = "variants/public_base"
-# names = ["blocks_all_get_embeddings"]
+# names = ["blocks_first_only"]
 # [loses]
 # "model.composition" = "partial"
 # [bonus]

@@ -1,7 +1,7 @@
 # /// bank
 # about = "return inside the loop of generate"
 # extends = "variants/public_base"
-# also = ["generate_stops_at_T_max"]
+# also = ["generate_ignores_count"]
 # [loses]
 # "generation.output_shape" = "failed"
 # "generation.crop" = "failed"

@@ -1,14 +1,12 @@
 # /// bank
 # about = "boolean attn_mask with True = hidden"
 # extends = "variants/public_base"
+# names = ["mask_inverted"]
 # [loses]
-# "attention.formula" = "failed"
-# "attention.heads" = "failed"
-# "attention.rows_sum_to_one" = "failed"
+# "attention.formula" = "partial"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
 # "causality.full_context" = "failed"
-# "causality.rows_sum_to_one" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

@@ -1,9 +1,9 @@
 # /// bank
 # about = "float 0/1 triangle as attn_mask: it is added"
 # extends = "variants/public_base"
+# names = ["mask_added_as_numbers"]
 # [loses]
-# "attention.formula" = "failed"
-# "attention.heads" = "failed"
+# "attention.formula" = "partial"
 # "attention.causal" = "failed"
 # "causality.full_model" = "failed"
 # [bonus]

@@ -1,13 +1,12 @@
 # /// bank
 # about = "sinusoidal buffer for the position table"
 # extends = "variants/public_base"
-# also = ["positions_missing"]
+# names = ["positions_sinusoidal"]
 # [loses]
-# "model.composition" = "failed"
+# "model.composition" = "partial"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# "causality.rows_sum_to_one" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

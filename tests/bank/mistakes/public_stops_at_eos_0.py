@@ -1,7 +1,14 @@
 # /// bank
 # about = "stops when token 0 is drawn"
+# also = ["generate_stops_at_token"]
 # [loses]
+# "generation.output_shape" = "failed"
+# "generation.crop" = "failed"
 # "generation.long_prompt" = "failed"
+# [bonus]
+# "bonus.weight_tying" = "not_implemented"
+# "bonus.batched_heads" = "not_implemented"
+# "bonus.qk_ov" = "not_implemented"
 # ///
 
 import math

@@ -1,0 +1,19 @@
+# /// bank
+# about = "exp of the loss"
+# facts = "own"
+# extends = "reference"
+# names = ["loss_exponential"]
+# [loses]
+# "model.loss" = "failed"
+# ///
+
+import torch.nn.functional as F
+
+
+class GPT(GPT):
+    def forward(self, idx, targets=None):
+        logits = super().forward(idx)
+        if targets is None:
+            return logits
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        return logits, loss.exp()
