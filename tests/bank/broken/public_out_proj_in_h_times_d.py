@@ -1,14 +1,12 @@
 # /// bank
 # about = "output projection made as Linear(H*d, d), heads have d/H"
 # extends = "variants/public_base"
-# also = ["value_is_input"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
 # "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
-# "model.training" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
@@ -16,13 +14,6 @@
 # "causality.full_context" = "failed"
 # "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

@@ -1,23 +1,9 @@
 # /// bank
 # about = "nn.Embedding(max_norm=1)"
 # extends = "variants/public_base"
+# names = ["weights_overwritten"]
 # [loses]
 # "model.composition" = "failed"
-# "parameters.total" = "failed"
-# "parameters.other_sizes" = "failed"
-# "parameters.by_part" = "failed"
-# "causality.full_model" = "failed"
-# "causality.full_context" = "failed"
-# "causality.batch_independence" = "failed"
-# "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "initial_loss.residual_scaling" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

@@ -1,14 +1,13 @@
 # /// bank
 # about = "GEGLU by halves"
 # extends = "variants/public_base"
-# also = ["scaling_mlp_missing"]
+# unnamed = "GEGLU is another MLP"
 # [loses]
 # "mlp.formula" = "failed"
 # "mlp.width" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# "initial_loss.residual_scaling" = "partial"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

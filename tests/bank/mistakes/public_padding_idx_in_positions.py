@@ -1,6 +1,7 @@
 # /// bank
 # about = "padding_idx in the position / token table"
 # extends = "variants/public_base"
+# names = ["row_without_gradient"]
 # [loses]
 # "model.gradients" = "failed"
 # [bonus]

@@ -1,9 +1,9 @@
 # /// bank
 # about = "positions with requires_grad=False"
 # extends = "variants/public_base"
+# names = ["parameter_frozen"]
 # [loses]
 # "model.gradients" = "failed"
-# "causality.rows_sum_to_one" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

@@ -1,9 +1,9 @@
 # /// bank
 # about = "a learned scalar: nn.Parameter(torch.tensor(1.0))"
 # extends = "variants/public_base"
+# unnamed = "a block that starts at the identity is no listed mistake"
 # [loses]
 # "block.composition" = "failed"
-# "block.residual_path" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"

@@ -1,9 +1,9 @@
 # /// bank
 # about = "sinusoidal buffer for the position table"
 # extends = "variants/public_base"
-# names = ["positions_sinusoidal"]
+# unnamed = "positions that are not learnt are no listed mistake"
 # [loses]
-# "model.composition" = "partial"
+# "model.composition" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"

@@ -1,6 +1,7 @@
 # /// bank
 # about = "nn.TransformerEncoderLayer with its defaults as Block"
 # extends = "variants/public_base"
+# unnamed = "post-norm and batch-first mistakes together"
 # [loses]
 # "block.composition" = "failed"
 # "block.residual_path" = "failed"

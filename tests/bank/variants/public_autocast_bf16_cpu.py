@@ -1,8 +1,6 @@
 # /// bank
 # about = "bfloat16 autocast in forward"
 # extends = "variants/public_base"
-# [loses]
-# "model.gradients" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"

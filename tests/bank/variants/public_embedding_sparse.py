@@ -1,10 +1,6 @@
 # /// bank
 # about = "nn.Embedding(sparse=True)"
 # extends = "variants/public_base"
-# names = ["device_hard_coded"]
-# [loses]
-# "model.gradients" = "failed"
-# "model.training" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"
