@@ -206,8 +206,8 @@ ROW_WITHOUT_GRADIENT = _model(
 )
 WEIGHTS_OVERWRITTEN = _model(
     "weights_overwritten",
-    "forward changes the values of a parameter, so the model doesn't compute with the weights that it has learnt.",
-    "options of nn.Embedding such as max_norm, and assignments to parameters in forward",
+    "forward changes the values of a parameter; it should only read them.",
+    "max_norm of nn.Embedding, and assignments in forward",
 )
 HEAD_BIAS = _model(
     "head_bias",

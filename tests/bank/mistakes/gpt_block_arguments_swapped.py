@@ -2,7 +2,6 @@
 # about = "GPT passes T_max and H to Block in the wrong order"
 # extends = "reference"
 # names = ["constructor_arguments"]
-# also = ["scaling_missing"]
 # [loses]
 # "model.composition" = "partial"
 # "model.training" = "failed"
