@@ -1,12 +1,12 @@
-"""Grade assignments in PyTorch: student code runs in a sandbox, and verdicts are made outside of it."""
+"""Grade assignments in PyTorch: student code runs in a sandbox, and verdicts are reached outside of it."""
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> object:
-    """Return ``check`` for notebooks, imported when it is asked for.
+    """Import ``check`` for notebooks on first use.
 
-    Nothing is imported before that: a submission's folder may still be on the path (__main__.py).
+    Importing it earlier would be unsafe, since a submission's folder may still be on the path (__main__.py).
     """
     if name == "check":
         from autograder.workbench.notebook_check import check

@@ -3,7 +3,7 @@
 import os
 import sys
 
-# With -m the current folder is on the path, and it may be a submission's: nothing in it is to be imported.
+# With -m the current folder is on the path, and it may be a submission's, so nothing in it must be imported.
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if sys.path[:1] in ([""], [os.getcwd()]) and sys.path[0] != ROOT:
     sys.path[0] = ROOT
@@ -12,7 +12,7 @@ import contextlib  # noqa: E402
 
 from autograder.sandbox.remote import launch  # noqa: E402
 
-# Before the command line is even read: that takes a quarter as long as loading torch.
+# Launch before parsing the command line, which takes a quarter as long as loading torch.
 with launch.launch_early() if {"grade", "lms"} & set(sys.argv[1:4]) else contextlib.nullcontext():
     try:
         from autograder.cli import main

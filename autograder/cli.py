@@ -28,7 +28,7 @@ FORMATS["nbgrader"] = "autograder.nbgrader.gradebook"  # nbgrader/ imports cours
 @app.callback()
 def _load_assignment(
     ctx: typer.Context,
-    assignment: Annotated[str, typer.Option(help="the assignment, by its package's name")] = DEFAULT,
+    assignment: Annotated[str, typer.Option(help="the assignment's package")] = DEFAULT,
 ) -> None:
     """Grade a PyTorch assignment."""
     ctx.obj = assignments.load(assignment)
@@ -152,7 +152,7 @@ def submit(
     out: Annotated[Path, typer.Option(help="the zip file to write")] = Path("submission.zip"),
     history: Annotated[Path | None, typer.Option(help="the folder passed to grade --history")] = None,
 ) -> None:
-    """Pack the zip file to hand in, and list its contents."""
+    """Pack the zip file to submit, and list its contents."""
     from autograder.workbench import pack
 
     packed = pack.pack(ctx.obj, path, out, history)
@@ -193,10 +193,10 @@ def package(
     ] = None,
 ) -> None:
     """Build a package: with a new secret, to upload to a platform; without a secret, for students."""
-    from autograder.core.zips import zip_entries
+    from autograder.core.zip_writer import zip_entries
     from autograder.grading import rubric
     from autograder.lms import PLATFORMS, get
-    from autograder.lms.package import collect_student, make_secret
+    from autograder.lms.package_files import collect_student, make_secret
 
     makers = {name: make for name in PLATFORMS if (make := getattr(get(name), "package", None))}
     if platform not in ("student", *makers):

@@ -1,8 +1,8 @@
-"""``python -m tests.attacks [--image NAME] [SETTING ...]``: the bank's attacks in each setting, as one table.
+"""``python -m tests.attacks [--image NAME] [SETTING ...]``: run the bank's attacks in each setting and print one table.
 
-Settings: ``root`` (on this host), ``user`` (an ordinary one, on this host) and ``container`` (as root in one with
-Docker's defaults, of the image that `make image` builds). In each, tests/test_attacks.py runs on this checkout, which
-any user has to be able to read, as the Python that runs this. Has to be started by root.
+Settings: ``root`` and ``user`` (root or an ordinary user on this host) and ``container`` (root in a container with
+Docker's defaults, from the image that `make image` builds). Each runs tests/test_attacks.py on this checkout, which
+every user must be able to read, with the same Python as this program. Only root can start it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from tests.conftest import ROOT
 
 NOBODY = "65534"
 SUITE = ["-q", "-p", "no:cacheprovider", "tests/test_attacks.py", "-k", "what_it_deserves"]
-# What tests need and the image lacks comes last on the path of the tests' own process alone.
+# Packages that only the tests need come last on the path, and only in the tests' own process.
 IN_CONTAINER = "import sys; sys.path.append('/development'); import pytest; sys.exit(pytest.main(sys.argv[1:]))"
 LEAK = re.compile(r"GAINED|secret|processes are left|port was reached| was \(.* and is | was None and is |loses \[")
 GAIN = re.compile(r"deserves |it is no grade")
 
 
 def command(setting: str, image: str, folder: Path) -> list[str]:
-    """What runs the suite in ``setting`` and writes ``folder``/junit.xml."""
+    """Return the command that runs the suite in ``setting`` and writes ``folder``/junit.xml."""
     here = [sys.executable, "-m", "pytest", *SUITE, f"--junitxml={folder}/junit.xml", f"--basetemp={folder}/tmp"]
     match setting:
         case "root":
@@ -49,7 +49,7 @@ def command(setting: str, image: str, folder: Path) -> list[str]:
 
 
 def run(setting: str, image: str) -> dict[str, str]:
-    """{attack: what went wrong, or nothing}. Raises RuntimeError where the suite could not run."""
+    """Return the failure of each attack, or "". Raises RuntimeError if the suite could not run."""
     with tempfile.TemporaryDirectory(prefix="attacks-") as place:
         folder = Path(place)
         folder.chmod(0o777)
@@ -77,7 +77,7 @@ def run(setting: str, image: str) -> dict[str, str]:
 
 
 def cell(fault: str | None) -> str:
-    """Points gained and leaks of one attack, or what else went wrong."""
+    """Return the points gained and the leaks of one attack, or any other failure."""
     if fault is None:
         return "not run"
     gains, leaks = (len({line for line in fault.splitlines() if pattern.search(line)}) for pattern in (GAIN, LEAK))

@@ -1,4 +1,4 @@
-"""One file of the bank: a submission with its expectation at the top.
+"""Read one file of the bank: a submission with its expected result at the top.
 
     # /// bank
     # about = "MLP: hidden width 2d instead of 4d"
@@ -12,16 +12,16 @@
     # [bonus]                        bonus checks that do not pass; without a base, those implemented
     # ///
 
-A line ``#: file head.py`` starts the text of another file; what stands before the first one is gpt.py. Without a
-paper.py the reference's is taken.
+A line ``#: file head.py`` starts the text of another file; the text before the first such line is gpt.py. Without a
+paper.py, the reference's is used.
 
-A file may also extend "stub" (student/), or another one of the bank, such as "mistakes/mlp_relu". And instead of what
-it loses it may say ``like = "mistakes/mlp_relu"``: it deserves exactly what that file gets (``like = "reference"``:
-everything), except for the checks that it lists all the same. That is the form of most attacks: a wrong model, which
-is worth no more for the attack that comes with it.
+A file may also extend "stub" (student/), or another file of the bank, such as "mistakes/mlp_relu". Instead of
+[loses], the header may say ``like = "mistakes/mlp_relu"``: the submission deserves exactly the result of that file
+(``like = "reference"``: full marks), except for checks that the header lists anyway. Most attacks have this form: a
+wrong model that must gain nothing from the attack.
 
 In an attack, ``/guarded`` stands for a folder that no submission may read or change, and ``GUARDED_PORT`` for a port
-that none may reach (tests/test_attacks.py). What it prints on a line that begins with GAINED did work.
+that none may reach (tests/test_attacks.py). An attack reports its own success on lines that begin with GAINED.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ KEYS = {"about", "facts", "extends", "extends_paper", "like", "names", "also", "
 
 @dataclass(frozen=True)
 class BankFile:
-    """A submission of the bank, and what grading it must give."""
+    """A submission of the bank, and its expected result."""
 
     path: Path
     about: str
     files: dict[str, bytes]
-    names: list[str]  # what it is comes first, if the file says more than one
+    names: list[str]  # the file's own mistake comes first if there are several
     also: list[str]
     unnamed: str
     loses: dict[str, str]
     bonus: dict[str, str]
 
     def write(self, folder: Path, stands_for: Sequence[tuple[str, str]] = ()) -> Path:
-        """The submission as a folder, with these words of its text replaced; its path."""
+        """Write the submission as a folder, with these words of its text replaced; return the path."""
         for name, data in self.files.items():
             for word, value in stands_for:
                 data = data.replace(word.encode(), value.encode())
@@ -65,7 +65,7 @@ class BankFile:
 
 
 def load(path: Path) -> BankFile:
-    """The bank file at ``path``. Raises ValueError where its header is not as described above."""
+    """Return the bank file at ``path``. Raises ValueError if its header is not as described above."""
     data = path.read_bytes()
     header = HEADER.search(data)
     if header is None:
@@ -75,7 +75,7 @@ def load(path: Path) -> BankFile:
     if set(facts) - KEYS or "about" not in facts:
         raise ValueError(f"{path}: unknown keys {set(facts) - KEYS}, or no 'about'")
     base = _base(facts.get("extends"))
-    # A file that extends another keeps its header out, so that the other's text comes first.
+    # If a file extends another, its header is removed, so that the other's text comes first.
     own = data[header.end() :].lstrip(b"\r\n") if base else data
     first, *rest = SECTION.split(own)
     files = dict(zip((name.decode() for name in rest[::2]), rest[1::2], strict=True))
@@ -97,7 +97,7 @@ def load(path: Path) -> BankFile:
 
 
 def _base(extends: str | None) -> dict[str, bytes]:
-    """The files that are extended, gpt.py with blank lines after it."""
+    """Return the extended files, with blank lines after gpt.py."""
     if extends is None:
         return {}
     files = {"reference": REFERENCE, "stub": STUB}.get(extends) or load(BANK / f"{extends}.py").files
@@ -105,7 +105,7 @@ def _base(extends: str | None) -> dict[str, bytes]:
 
 
 def paths(*folders: str) -> list[Path]:
-    """The bank's files in ``folders``, or in all of them but the attacks, which have tests of their own."""
+    """Return the bank's files in ``folders``, by default all except attacks, which have their own tests."""
     return sorted(
         path for folder in folders or ("variants", "mistakes", "broken") for path in (BANK / folder).glob("*.py")
     )

@@ -1,9 +1,9 @@
-"""``make bench``: what grading costs, as ratios of one run, against the budget below.
+"""``make bench``: compare the cost of grading, as ratios within one run, with the budget below.
 
     python -m tests.bench [--quick] [--only NAME ...]
 
-Times of a shared machine drift, so what belongs together is measured in turns and given as a ratio; the seconds beside
-it are for orientation.
+Times on a shared machine drift, so related quantities are measured in turns and given as a ratio; the seconds beside
+each ratio are for orientation only.
 """
 
 from __future__ import annotations
@@ -45,24 +45,24 @@ ROWS = rubric.load(ASSIGNMENT)
 
 @dataclass(frozen=True)
 class Limit:
-    """One line of the budget: what was measured must not be above ``most``."""
+    """One line of the budget: the measured value must not exceed ``most``."""
 
     name: str
     most: float
     unit: str
 
 
-# design: two cores, environment warm
+# the budget assumes two cores and a warm environment
 BUDGET = {
     "single": Limit("grade reference: wall less 1 s, to import torch", 1.3, "x"),
     "batch": Limit("CPU of a submission in a batch, after start", 1.0, "s"),
     "memory": Limit("growth of the trusted process to the last submission", 1.0, "MB"),
 }
-Figures = dict[str, float]  # of a section: what is shown, and under "budget" what the budget is about
+Figures = dict[str, float]  # results of a section; the entry "budget" holds those that have a budget
 
 
 def timed(command: list[str], folder: Path = ROOT) -> tuple[float, float]:
-    """Wall and CPU seconds of a command in ``folder``, and of its children."""
+    """Return the wall and CPU seconds of a command in ``folder`` and of its children."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
@@ -72,7 +72,7 @@ def timed(command: list[str], folder: Path = ROOT) -> tuple[float, float]:
 
 
 def in_turns(times: int, *commands: list[str]) -> list[tuple[float, float]]:
-    """The median wall and CPU seconds of each command, run in turns."""
+    """Return the median wall and CPU seconds of each command, run in turns."""
     rounds = [[timed(command) for command in commands] for _ in range(times)]
     return [
         (statistics.median(w for w, _ in runs), statistics.median(c for _, c in runs))
@@ -81,7 +81,7 @@ def in_turns(times: int, *commands: list[str]) -> list[tuple[float, float]]:
 
 
 def single(quick: bool) -> Figures:
-    """`grade reference` as a command of its own, against nothing but the import of torch."""
+    """Compare the command `grade reference` with importing torch alone."""
     (bare, bare_cpu), (wall, cpu) = in_turns(3 if quick else 7, IMPORT, GRADE)
     return {
         "import torch, wall s": bare,
@@ -93,7 +93,7 @@ def single(quick: bool) -> Figures:
 
 
 def spent(zygote: Zygote) -> float:
-    """CPU seconds of this process, the zygote, the oracle and all that has been forked and reaped."""
+    """Return the CPU seconds of this process, the zygote, the oracle and all reaped forks."""
     fields = Path(f"/proc/{zygote.pid}/stat").read_text().rpartition(")")[2].split()
     return (
         time.process_time()
@@ -103,7 +103,7 @@ def spent(zygote: Zygote) -> float:
 
 
 def each(zygote: Zygote, times: int, work: Callable[[], object]) -> float:
-    """CPU seconds of ``work``, the mean of so many times."""
+    """Return the mean CPU seconds of ``work`` over several repetitions."""
     before = spent(zygote)
     for _ in range(times):
         work()
@@ -111,7 +111,7 @@ def each(zygote: Zygote, times: int, work: Callable[[], object]) -> float:
 
 
 def batch(quick: bool) -> Figures:
-    """The reference, and a mixture of the bank, graded one after another with one zygote."""
+    """Grade the reference, and a mixture of the bank, one after another with one zygote."""
     _, bare_cpu = timed(IMPORT)
     files = bank_file.paths("variants", "mistakes")
     mixture = files[:: len(files) // (6 if quick else 20)]
@@ -143,7 +143,7 @@ def made(folder: Path) -> Path:
 
 
 def workers(quick: bool) -> Figures:
-    """`regrade` on a folder of submissions, with one and with two graders."""
+    """Run `regrade` on a folder of submissions, with one and with two graders."""
     files = bank_file.paths("variants")[: 4 if quick else 16]
     found = {}
     for count in (1, 2):
@@ -159,9 +159,9 @@ def workers(quick: bool) -> Figures:
 
 
 def growth(quick: bool) -> Figures:
-    """Memory of the trusted process, which sees one submission after another; of each, one criterion is graded."""
+    """Measure the memory of the trusted process while it grades one criterion of each of many submissions."""
     last = 100 if quick else 1000
-    # In a process of its own: what other sections left in this one would be taken for growth.
+    # Use a separate process: memory that other sections left in this one would look like growth.
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         seen = pool.submit(memory_at, 50, last).result()
     grown = (seen[last] - seen[50]) / 1024
@@ -169,19 +169,19 @@ def growth(quick: bool) -> Figures:
 
 
 def memory_at(*numbers: int) -> dict[int, int]:
-    """kB of this process after so many submissions."""
+    """Return the kB of this process after each number of submissions."""
     seen = {}
     with Zygote() as zygote:
         handed_in = read_submission(REFERENCE, ASSIGNMENT)
         for number in range(1, max(numbers) + 1):
             suite.grade(ASSIGNMENT, handed_in, zygote, ROWS, only="paper")
             if number in numbers:
-                seen[number] = memory(os.getpid(), "Rss")  # a share changes with what other processes do
+                seen[number] = memory(os.getpid(), "Rss")  # a process's share depends on other processes
     return seen
 
 
 def checks(quick: bool) -> Figures:
-    """CPU of each check of the reference, in ms; what several share is with the first."""
+    """Measure the CPU time of each check of the reference, in ms; shared work counts for the first check."""
     total: Counter[str] = Counter()
     times = 2 if quick else 8
     with Zygote() as zygote:
@@ -192,7 +192,7 @@ def checks(quick: bool) -> Figures:
 
 
 def layers(quick: bool) -> Figures:
-    """What lies around a submission: a process of its own, its confinement, and a question to it; ms each."""
+    """Measure the overhead per submission, in ms: forking a process, confining it, and asking it a question."""
     times = 20 if quick else 100
     found = {}
     for name, without in (("confinement", ()), ("nothing", ("landlock", "seccomp", "uid"))):
@@ -220,7 +220,7 @@ def layers(quick: bool) -> Figures:
 
 
 def plain(quick: bool) -> Figures:
-    """The same checks where the student's code runs in the process of the checks itself, without any protection."""
+    """Run the same checks with the student's code in the checks' own process, without any protection."""
     (bare, _), (grade, grade_cpu), (own, own_cpu) = in_turns(2 if quick else 5, IMPORT, GRADE, PLAIN)
     return {
         "grade reference, wall, to import torch": grade / bare,
@@ -231,7 +231,7 @@ def plain(quick: bool) -> Figures:
 
 
 def notebooks(quick: bool) -> Figures:
-    """The same work as notebooks: nbgrader's autograde with the grader in it, nbgrader alone, and `regrade`; wall s."""
+    """Time the same work on notebooks: nbgrader's autograde with and without the grader, and `regrade`."""
     from autograder.nbgrader import gradebook
     from autograder.nbgrader.course import make
     from tests.test_nbgrader import written
@@ -280,7 +280,7 @@ SECTIONS: dict[str, Callable[[bool], Figures]] = {
 
 
 def lines(section: str, figures: Figures) -> Iterator[tuple[str, str, str]]:
-    """Rows of the table: what, how much, and how that compares to the budget."""
+    """Return the rows of the table: quantity, value, and comparison with the budget."""
     for name, value in figures.items():
         limit = BUDGET.get(section)
         if name != "budget":

@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over a pipe: no package, no port, every request and error seen."""
+"""Drive a headless Chromium over a pipe: no package, no port, and every request and error is recorded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 class Browser:
-    """One page. ``errors`` and ``requests`` collect what the console and the network say."""
+    """One page. ``errors`` and ``requests`` collect messages of the console and the network."""
 
     def __init__(self, width: int = 1200, height: int = 900) -> None:
         assert CHROMIUM is not None
@@ -59,31 +59,31 @@ class Browser:
         shutil.rmtree(self._profile, ignore_errors=True)
 
     def resize(self, width: int, height: int) -> None:
-        """As on a screen of that size."""
+        """Set the size of the screen."""
         self._call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
 
     def open(self, path: Path) -> None:
-        """Load a file and wait for it."""
+        """Load a file and wait until it is loaded."""
         self._call("Page.navigate", url=path.absolute().as_uri())
         self._until("Page.loadEventFired")
 
     def run(self, script: str) -> Any:
-        """The value of an expression in the page."""
+        """Return the value of an expression in the page."""
         done = self._call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in done, done
         return done["result"].get("value")
 
     def shoot(self, path: Path) -> None:
-        """A picture of the whole page."""
+        """Return a screenshot of the whole page."""
         size = self._call("Page.getLayoutMetrics")["cssContentSize"]
         clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 8000), "scale": 1}
         shot = self._call("Page.captureScreenshot", captureBeyondViewport=True, clip=clip)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def wait(self) -> None:
-        """Until the page that a click leads to is loaded."""
+        """Wait until the page that a click leads to is loaded."""
         self._until("Page.loadEventFired")
 
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:

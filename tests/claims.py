@@ -1,6 +1,7 @@
-"""Source text after which a worker answers whatever it likes, for a grader that has to bear it.
+"""Provide source text that makes a worker send arbitrary replies, which the grader must survive.
 
-``lying`` gives one operation odd answers; ``lying_plausibly`` changes one thing each in a few right answers of any.
+``lying`` makes one operation send odd replies; ``lying_plausibly`` makes a single change in each of a few correct
+replies.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import ast
 
 from tests.conftest import ROOT
 
-COUNT = 40  # odd answers, about
+COUNT = 40  # approximate number of odd replies
 
 ODD = """
 
@@ -123,9 +124,9 @@ for thing in gc.get_objects():
             if name.startswith("do_"):
                 setattr(type(thing), name, liar(value))
 """
-MOST_LIES, ANSWERS = 60, 140  # about so many answers come from a right submission in one grading
+MOST_LIES, ANSWERS = 60, 140  # approximate number of replies from a correct submission in one grading
 
-# Which criteria ask for it.
+# The criteria that use each operation.
 OPERATIONS = {
     "build": ["mlp", "parameters", "initial_loss", "bonus"],
     "push": ["mlp"],
@@ -143,7 +144,7 @@ OPERATIONS = {
     "forget": ["mlp"],
     "load": ["mlp"],
 }
-# Some are asked for only where something else is wrong.
+# Some operations are used only if something else is wrong.
 FIRST = {
     "record_inputs": "GPT.generate = lambda self, idx, new: 1 / 0",
     "stub_parts": "Block.forward = lambda self, x: x",
@@ -151,19 +152,19 @@ FIRST = {
 
 
 def lying(operation: str, start: int = 0) -> bytes:
-    """What to put after a right gpt.py, so that ``operation`` gives odd answers from number ``start`` on."""
+    """Return text to append to a correct gpt.py, so that ``operation`` sends odd replies from number ``start`` on."""
     text = ODD.replace("OPERATION", operation).replace("START", str(start))
     return f"\n\n{FIRST.get(operation, '')}{text}".encode()
 
 
 def lying_plausibly(seed: int, lies: int) -> bytes:
-    """What to put after a right gpt.py, so that so many of the answers to come have one thing changed."""
+    """Return text to append to a correct gpt.py, so that ``lies`` of its replies have one change each."""
     text = PLAUSIBLE.replace("SEED", str(seed)).replace("LIES", str(lies)).replace("ANSWERS", str(ANSWERS))
     return text.encode()
 
 
 def of_the_worker() -> set[str]:
-    """The operations that the worker really has."""
+    """Return the operations that the worker really has."""
     tree = ast.parse((ROOT / "autograder" / "sandbox" / "remote" / "worker.py").read_text("utf-8"))
     (worker,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Worker")
     return {node.name.removeprefix("do_") for node in worker.body if getattr(node, "name", "").startswith("do_")}

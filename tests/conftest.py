@@ -1,4 +1,4 @@
-"""What the tests share: one zygote for the whole session, grading with it, and students from a few lines of text."""
+"""Fixtures that the tests share: one zygote for the session, grading with it, and small submissions."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ Limit = Callable[..., None]
 
 @pytest.fixture(scope="session")
 def zygote() -> Iterator[Zygote]:
-    # Shorter limits than in grading: what loops for ever does so in three seconds too.
+    # Shorter limits than in grading: three seconds are enough to recognise an infinite loop.
     with Zygote(Limits(call_cpu=3.0, again_cpu=0.5)) as zygote:
         yield zygote
 
 
 @pytest.fixture(scope="session")
 def weaker() -> Iterator[Callable[..., Zygote]]:
-    """A zygote without some layers of confinement: ``weaker("landlock", "uid")``; without none, one with all."""
+    """Return a zygote without some sandbox layers, such as ``weaker("landlock", "uid")``, or with all."""
     started: dict[frozenset[str], Zygote] = {}
 
     def weaker(*without: str) -> Zygote:
@@ -54,7 +54,7 @@ def weaker() -> Iterator[Callable[..., Zygote]]:
 
 @pytest.fixture(scope="module")
 def ref() -> Iterator[SimpleNamespace]:
-    """The modules of reference/, which leave the module table again, since a student's have the same names."""
+    """Yield the modules of reference/, then remove them from sys.modules, since a student's have the same names."""
     import torch
 
     names, folder = ("head", "gpt", "paper"), ROOT / "reference"
@@ -85,7 +85,7 @@ def grade(zygote: Zygote) -> Callable[..., Report]:
 
 @pytest.fixture
 def hand_in(zygote: Zygote) -> Iterator[Hand]:
-    """A student from the text of gpt.py, and of other files by name: ``hand_in(text, head="...")``."""
+    """Create a submission from the text of gpt.py, and of other files by name: ``hand_in(text, head="...")``."""
     students = []
 
     def hand_in(text: str, **others: str) -> StudentCode:
@@ -100,16 +100,16 @@ def hand_in(zygote: Zygote) -> Iterator[Hand]:
 
 @pytest.fixture
 def limit(zygote: Zygote, monkeypatch: pytest.MonkeyPatch) -> Limit:
-    """Other limits for one test: ``limit(call_cpu=0.2)``."""
+    """Set different limits for one test: ``limit(call_cpu=0.2)``."""
     return lambda **limits: monkeypatch.setattr(zygote, "limits", replace(zygote.limits, **limits))
 
 
 def run(student: StudentCode, *arguments: Any, name: str = "run") -> Any:
-    """What a function of gpt.py returns."""
+    """Return the value of a function of gpt.py."""
     return student.function(name, *arguments)
 
 
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Course:
-    """Submissions and a gradebook, graded without torch."""
+    """Return submissions and a gradebook that are graded without torch."""
     return Course(tmp_path, monkeypatch, capsys)

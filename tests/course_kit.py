@@ -1,6 +1,7 @@
-"""A course without torch: submissions are a few words, and the verdicts are what those words ask for.
+"""Provide a course without torch: each submission is a few words that say which verdicts it gets.
 
-``gpt.py`` may hold ``lose ID`` and ``half ID`` for checks, ``error ID`` for a failure of the grader, ``name MISTAKE``.
+``gpt.py`` can contain ``lose ID`` and ``half ID`` for checks, ``error ID`` for a failure of the grader, and ``name
+MISTAKE``.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ SHARE = {"passed": 1.0, "partial": 0.5}
 
 
 def report(sha256: str, text: str, key: ReportKey, rows: Rubric = ROWS, **evidence: Any) -> Report:
-    """The report that ``text`` asks for."""
+    """Return the report that ``text`` asks for."""
     asked = {name: STATUS[word] for word, name in re.findall(r"(lose|half|error) ([a-z_.]+)", text)}
     named = re.findall(r"name ([a-z_]+)", text)
     checks = tuple(
@@ -73,7 +74,7 @@ def report(sha256: str, text: str, key: ReportKey, rows: Rubric = ROWS, **eviden
 
 
 class Pool:
-    """Grades at once; ``graded`` lists what. ``lose`` raises that many times, as a pool whose processes are gone."""
+    """A pool that grades at once, or first raises ``lose`` times, as if it had lost its processes."""
 
     chunk, max_running, is_shared = 1, 2, True
 
@@ -125,13 +126,13 @@ class Course:
         self.graded = used.graded
 
     def hand_in(self, **texts: str) -> None:
-        """Submissions by student."""
+        """Write submissions, by student."""
         for name, text in texts.items():
             (self.source / name).mkdir(exist_ok=True)
             (self.source / name / "gpt.py").write_text(text)
 
     def regrade(self, *paths: Path, **options: Any) -> int:
-        """``regrade``; its exit status. ``graded`` then lists what was graded."""
+        """Run ``regrade`` and return its exit status; ``graded`` then lists the submissions graded."""
         self.graded = []
         defaults: dict[str, Any] = {
             "rubric": ROWS,
@@ -151,11 +152,11 @@ class Course:
             yield book
 
     def said(self) -> str:
-        """What was printed since the last call."""
+        """Return the output since the last call."""
         return self._capsys.readouterr().out
 
     def scores(self) -> dict[str, float | None]:
-        """What counts, by name."""
+        """Return the scores that count, by name."""
         from autograder.course.gradebook.results import compute_results
 
         with self.book() as book:
@@ -165,7 +166,7 @@ class Course:
 
 
 def query(book: Gradebook, statement: str, *values: object) -> list[tuple[Any, ...]]:
-    """Run SQL on the file of ``book``, over a connection of its own."""
+    """Run SQL on the file of ``book``, over a separate connection."""
     with contextlib.closing(sqlite3.connect(book.folder / "gradebook.sqlite")) as database, database:
         return database.execute(statement, values).fetchall()
 
@@ -175,7 +176,7 @@ def make_config(rows: Rubric = ROWS) -> RunConfig:
 
 
 def dump(book: Gradebook) -> list[tuple[object, ...]]:
-    """What the gradebook says, without times and numbers: equal for equal courses."""
+    """Return the gradebook's contents without times and numbers, so that equal courses give equal dumps."""
     return query(
         book,
         "SELECT run.kind, run.state, run.rubric, student.name, attempt, latest, entry.sha256, trouble, verdict.id,"

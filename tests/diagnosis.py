@@ -1,7 +1,7 @@
-"""``python -m tests.diagnosis``: which mistake each wrong submission of the bank is told, beside what it does.
+"""``python -m tests.diagnosis``: list the diagnosis of each wrong submission of the bank beside its description.
 
-Read from the headers, which tests/test_bank.py holds against the grader: a file that says no name is told none, and a
-right submission is accused of nothing. What each row of the table of mistakes is named by comes last.
+Reads the headers, which tests/test_bank.py compares with the grader: a file that names no mistake gets no diagnosis,
+nor does a correct submission. The list ends with the files that cover each row of the table of mistakes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def share(entries: Sequence[BankFile]) -> float:
-    """Of the submissions, those that are told a mistake by name."""
+    """Return the submissions with a diagnosis."""
     return sum(not entry.unnamed for entry in entries) / len(entries)
 
 

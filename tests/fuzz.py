@@ -1,9 +1,9 @@
-"""Grade what nobody would hand in: random bytes, damaged sources, damaged zip files, workers that lie. None may be the
-grader's fault.
+"""Grade submissions that nobody would make: random bytes, damaged sources, damaged zip files, workers that lie. No
+failure may be the grader's fault.
 
     python -m tests.fuzz --count 2000 [--seed N] [--start I] [--kind lies]
 
-A case depends on the seed, its number and the kind that is asked for: the same again with ``--count 1`` is one case.
+A case depends only on the seed, its number and the requested kind, so ``--count 1`` repeats a single case.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from autograder.submission.read import read_submission
 from tests import bank_file, claims
 from tests.reports import harmful
 
-# What loops for ever does so in half a second too.
+# Half a second is enough to recognise an infinite loop.
 LIMITS = Limits(call_cpu=0.5, again_cpu=0.1, submission_cpu=3.0, wall_factor=4.0)
 KINDS = ["noise", "text", "bytes", "lines", "tokens", "tokens", "folder", "claims", "lies", "zip", "members"]
-ALL = 25  # one in so many is graded as a whole, the others in one criterion
+ALL = 25  # one case in this many is graded completely, the others on one criterion
 ODD = [
     "\0",
     "\ufeff",
@@ -62,7 +62,7 @@ class Case:
         self.only = None if number % ALL == 0 else self.rng.choice([c.id for c in rubric.load(ASSIGNMENT).criteria])
 
     def write(self, folder: Path, sources: list[dict[str, bytes]]) -> Path:
-        """The submission as a file or a folder; its path."""
+        """Write the submission as a file or a folder; return its path."""
         rng, files = self.rng, dict(self.rng.choice(sources))
         target = folder / "gpt.py"
         match self.kind:
@@ -93,7 +93,7 @@ class Case:
         return target
 
     def damaged(self, data: bytes, sources: list[dict[str, bytes]]) -> bytes:
-        """``data`` with a few bytes, lines or words changed, moved, doubled or taken from elsewhere."""
+        """Return ``data`` with a few bytes, lines or words changed, moved, doubled or taken from elsewhere."""
         rng = self.rng
         other = rng.choice(sources)["gpt.py"]
         for _ in range(rng.choice([1, 1, 2, 5, 30])):
@@ -112,7 +112,7 @@ class Case:
         return data
 
     def zipped(self, files: dict[str, bytes], sources: list[dict[str, bytes]]) -> bytes:
-        """A zip file with odd members, or one that was damaged afterwards."""
+        """Return a zip file with odd members, or a damaged one."""
         rng, buffer = self.rng, io.BytesIO()
         with zipfile.ZipFile(buffer, "w", rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
             folder = rng.choice(["", "", "step-05/", "../", "/", "a/b/", "\u202e/", "C:\\"])
@@ -130,19 +130,19 @@ class Case:
 
 
 def judged(case: Case, path: Path, zygote: Zygote, rows: rubric.Rubric) -> tuple[str, list[str]]:
-    """How grading ``path`` ended, and what of it is the grader's fault."""
+    """Return how grading ``path`` ended, and any fault of the grader."""
     try:
         report = suite.grade(ASSIGNMENT, read_submission(path, ASSIGNMENT), zygote, rows, only=case.only)
     except BadSubmission as error:
         return "refused", [] if str(error).isprintable() else [f"a message of more than one line: {error!a}"]
-    except Exception as error:  # whatever it is, it is what is looked for
+    except Exception as error:  # any exception is a finding
         return "failed", [f"{type(error).__name__}: {error}"]
     wrong = [f"{check.id}: {check.message}" for check in report.checks if check.status == "error"]
     return "graded", [*wrong, *harmful(report)] + ([] if report.gradable else ["not gradable"])
 
 
 def run(count: int, seed: int, start: int = 0, zygote: Zygote | None = None, kind: str = "") -> list[str]:
-    """The faults found in ``count`` cases, each with the number of its case."""
+    """Return the faults found in ``count`` cases, each with the number of its case."""
     rows, faults, ends = rubric.load(ASSIGNMENT), [], Counter[str]()
     paths = bank_file.paths()
     sources = [bank_file.load(path).files for path in paths if not path.stem.startswith("loop_")]

@@ -1,4 +1,4 @@
-"""The solution of tests/head_assignment. It lies outside that package, which platforms get as a whole."""
+"""The solution of tests/head_assignment. It is outside that package, which platforms receive as a whole."""
 
 import math
 

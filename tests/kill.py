@@ -1,8 +1,8 @@
-"""Kill the grader at random moments: no process and no folder may be left, and no half of a file.
+"""Kill the grader at random moments; it must leave no process, folder or partial file behind.
 
     python -m tests.kill --count 20 [--seed N]
 
-In turns, a batch with two graders and the grading of one submission are killed.
+A batch with two graders and the grading of one submission are killed in turn.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from tests.processes import descendants
 
 ROOT = Path(__file__).resolve().parent.parent
 PR_SET_CHILD_SUBREAPER = 36
-SUBMISSIONS = 4  # of a batch
-PATIENCE = 5.0  # s in which all has to be gone, on a machine that is not overloaded
+SUBMISSIONS = 4  # submissions in a batch
+PATIENCE = 5.0  # s until everything must be gone, on a machine that is not overloaded
 
 
 def one(folder: Path) -> list[str]:
-    """The command that grades one submission, over a report that is there already."""
+    """Return the command that grades one submission and overwrites an existing report."""
     (folder / "report.json").write_text('{"score": null}')
     return ["grade", "reference", "--only", "mlp", "--json", str(folder / "report.json")]
 
 
 def batch(folder: Path) -> list[str]:
-    """The command that grades a few."""
+    """Return the command that grades a few submissions."""
     for path in bank_file.paths("variants")[:SUBMISSIONS]:
         place = folder / "in" / path.stem
         place.mkdir(parents=True)
@@ -44,7 +44,7 @@ def batch(folder: Path) -> list[str]:
 
 
 def killed(folder: Path, after: float, patience: float, command: list[str]) -> list[str]:
-    """What is wrong once a command that writes into ``folder`` was killed ``after`` so many seconds."""
+    """Kill a command that writes into ``folder`` ``after`` some seconds; return the faults."""
     temporary = folder / "tmp"
     temporary.mkdir()
     before = descendants(os.getpid())
@@ -75,8 +75,8 @@ def killed(folder: Path, after: float, patience: float, command: list[str]) -> l
 
 
 def run(count: int, seed: int, longest: float, patience: float = PATIENCE) -> list[str]:
-    """What was wrong after ``count`` moments up to ``longest`` seconds; one falls into each part of that time."""
-    # What loses its parent comes here, and is seen.
+    """Return the faults after kills at ``count`` moments, one in each equal part of ``longest`` seconds."""
+    # Orphaned processes become children of this one, which can list them.
     libc, rng, wrong = ctypes.CDLL(None), random.Random(seed), []
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:

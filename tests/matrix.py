@@ -1,7 +1,7 @@
-"""``python -m tests.matrix [FOLDER ...]``: what each file of the bank loses, criterion by criterion.
+"""``python -m tests.matrix [FOLDER ...]``: list the points that each file of the bank loses, by criterion.
 
-Read from the headers, which tests/test_bank.py holds against the grader. At the end: which wrong submissions lose
-nothing outside the bonus, and what a class criterion takes for a mistake that is not its own.
+Reads the headers, which tests/test_bank.py compares with the grader. The list ends with wrong submissions that lose
+nothing outside the bonus, and with points that a class criterion deducts for another class's mistake.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OWN = {  # the beginning of a file's name: the class criteria in which it may lo
     "stack": {"model"},
     "two": set(CLASSES),
 }
-WHOLE = {"model.training"}  # of the whole model, as measured
+WHOLE = {"model.training"}  # criteria of the whole model
 
 
 def main(folders: list[str]) -> None:
@@ -52,7 +52,7 @@ def main(folders: list[str]) -> None:
 
 
 def taken_elsewhere(entry: BankFile, rows: Rubric) -> list[str]:
-    """What a class criterion loses although the mistake, by the file's name, is not its own."""
+    """Return the points lost in a class criterion although, by the file's name, the mistake is in another class."""
     own = OWN.get(entry.path.stem.split("_")[0], set())
     return [
         f"{entry.path.stem} {check.id} {entry.loses[check.id]}"
@@ -63,7 +63,7 @@ def taken_elsewhere(entry: BankFile, rows: Rubric) -> list[str]:
 
 
 def cost(check: Check, status: str) -> float:
-    """The points that a check loses with that status."""
+    """Return the points that a check loses with that status."""
     return {"passed": 0.0, "partial": check.points / 2}.get(status, float(check.points))
 
 

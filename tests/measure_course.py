@@ -1,8 +1,9 @@
-"""``python -m tests.measure_course N [--lose] [--same]``: what grading N submissions of the bank costs, in one run.
+"""``python -m tests.measure_course N [--lose] [--same]``: measure the cost of grading N submissions.
 
-Each has a name of its own and, unless ``--same``, differs by a comment, so that each is graded. ``--lose`` kills one of
-the graders half-way. Prints wall time, CPU for each submission, the peak of memory of all processes together (shared
-pages counted once) and of the main one at 50 results and at the end, and how the scores compare to the bank's.
+Each has its own name and, unless ``--same``, its own comment, so that each is graded. ``--lose`` kills one of
+the graders half-way. It prints wall time, CPU time per submission, peak memory of all processes together (shared
+pages counted once) and of the main process after 50 results and at the end, and a comparison of the scores with the
+bank's.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ BANK = bank_file.paths("variants", "mistakes")
 
 
 def course(folder: Path, number: int, same: bool) -> dict[str, set[str]]:
-    """``number`` submissions; which checks each must lose."""
+    """Write ``number`` submissions; return the checks that each must lose."""
     files = [bank_file.load(path) for path in BANK]
     lost = {}
     for n in range(number):
-        file = files[n * 7 % len(files)]  # of all kinds, from the first on
+        file = files[n * 7 % len(files)]  # so that all kinds occur from the start
         own = folder / f"student{n:04d}"
         own.mkdir(parents=True)
         file.write(own)
@@ -41,7 +42,7 @@ def course(folder: Path, number: int, same: bool) -> dict[str, set[str]]:
 
 
 def tree(pid: int) -> list[int]:
-    """``pid`` and all that came of it."""
+    """Return ``pid`` and all its descendants."""
     children: dict[int, list[int]] = {}
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
@@ -57,7 +58,7 @@ def tree(pid: int) -> list[int]:
 
 
 def memory(pid: int, kind: str = "Pss") -> int:
-    """kB of a process: each shared page as its share ("Pss"), or whole ("Rss"), whoever else has it at the time."""
+    """Return the kB of a process, counting shared pages in part ("Pss") or in full ("Rss")."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -88,7 +89,7 @@ def main() -> None:
                 when = "at the end" if len(pids) == 1 else "while grading" if ready >= 50 else "for the first 50"
                 own[when] = max(now, own.get(when, 0))
             if not killed and ready > distinct // 2:
-                # Pool workers are this program too, and children of the main one.
+                # Pool workers run this program too, as children of the main process.
                 workers = [p for p in pids if b"regrade" in _command(p) and p != process.pid]
                 os.kill(workers[0], signal.SIGKILL)
                 killed = True

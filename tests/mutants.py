@@ -1,7 +1,7 @@
-"""``python -m tests.mutants [--count 60] [--seed 0]``: the reference with one mechanical change each, graded.
+"""``python -m tests.mutants [--count 60] [--seed 0]``: grade mutants of the reference, each with one mechanical change.
 
-Nothing in the table of mistakes was made for these. Printed is what changed, what it costs outside the bonus, and which
-mistakes are named; a mutant that loses nothing either computes the same or shows a hole.
+No row in the table of mistakes was written for these. It prints each change, the points it costs outside the bonus,
+and the mistakes named; a mutant that loses nothing either is equivalent or reveals a gap.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Gt: ast.GtE,
     ast.Lt: ast.LtE,
 }
-# Definitions that are not what the classes' own checks are about.
+# Definitions that the classes' own checks do not cover.
 LEFT_OUT = ("qk_ov", "BatchedMultiHeadAttention")
 
 
 def mutations(node: ast.AST) -> Iterator[ast.AST]:
-    """What may stand in place of ``node``."""
+    """Return replacements for ``node``."""
     if isinstance(node, ast.BinOp):
         for other in OPERATORS.get(type(node.op), ()):
             yield ast.BinOp(node.left, other(), node.right)
@@ -61,7 +61,7 @@ def mutations(node: ast.AST) -> Iterator[ast.AST]:
     if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
         yield ast.Compare(node.left, [COMPARED[type(node.ops[0])]()], node.comparators)
     if isinstance(node, ast.Call) and node.args:
-        yield node.args[0]  # the call left out
+        yield node.args[0]  # without the call
         if len(node.args) == 2 and not node.keywords:
             yield ast.Call(node.func, node.args[::-1], [])
         for i in range(len(node.keywords)):
@@ -74,7 +74,7 @@ def mutations(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def mutants(source: str) -> Iterator[tuple[str, str]]:
-    """(what changed, the whole text) for every single change in ``source``."""
+    """Yield (description, whole text) for every single change of ``source``."""
     tree = ast.parse(source)
     for definition in tree.body:
         if not isinstance(definition, (ast.ClassDef, ast.FunctionDef)) or definition.name in LEFT_OUT:

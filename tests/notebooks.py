@@ -1,4 +1,4 @@
-"""Notebooks for tests: the code of files in cells, as a student would have it."""
+"""Make notebooks for tests: the code of files in cells, as a student would write it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from autograder.submission import notebook
 
-BY_HAND = re.compile(r"^(?=@|class |def |import |from )", re.MULTILINE)  # of what does not parse
+BY_HAND = re.compile(r"^(?=@|class |def |import |from )", re.MULTILINE)  # pieces of code that does not parse
 FROM_HEAD = re.compile(r"^from head import Head.*\n", re.MULTILINE)
 
 
 def cells_of(source: str) -> list[str]:
-    """A source in cells: each definition in one of its own, what stands between them together."""
+    """Split a source into cells: one for each definition, and one for the code between two definitions."""
     try:
         body = ast.parse(source).body
     except SyntaxError:
@@ -31,7 +31,7 @@ def cells_of(source: str) -> list[str]:
 
 
 def of_files(files: Mapping[str, bytes]) -> bytes:
-    """A notebook with the definitions of head.py, gpt.py and paper.py, in that order."""
+    """Return a notebook with the definitions of head.py, gpt.py and paper.py, in that order."""
     texts = [files[name].decode() for name in ("head.py", "gpt.py", "paper.py") if name in files]
     if "head.py" in files:
         texts = [FROM_HEAD.sub("", text) for text in texts]
@@ -39,12 +39,12 @@ def of_files(files: Mapping[str, bytes]) -> bytes:
 
 
 def code(source: str | list[str], **more: Any) -> dict[str, Any]:
-    """A code cell, with whatever else a cell has."""
+    """Return a code cell, with the other fields of a cell."""
     return {"cell_type": "code", "execution_count": 1, "metadata": {}, "outputs": [], "source": source} | more
 
 
 def save(path: Path, *cells: str | dict[str, Any], **top: Any) -> Path:
-    """A notebook of these cells; texts are code."""
+    """Return a notebook of these cells; texts are code."""
     made = [code(cell) if isinstance(cell, str) else cell for cell in cells]
     path.write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5} | top))
     return path

@@ -1,6 +1,5 @@
-"""``python -m tests.picture``: docs/report.svg, the picture of a report in the README, from a grading just made.
-
-tests/test_docs.py holds the committed picture against a new one.
+"""``python -m tests.picture``: draw docs/report.svg, the README's picture of a report, from a new grading.
+tests/test_docs.py compares the committed picture with a new one.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from tests.conftest import ROOT
 PICTURE = ROOT / "docs" / "report.svg"
 WIDTH = 84  # columns
 SHOWN = ("attention", "block", "parameters")
-FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # from a host on the net: nobody should need it
+FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # fonts from a host on the network, which nobody should need
 IDS = re.compile(r"terminal-\d+")
 
 
 def two_mistakes(folder: Path) -> Path:
-    """The reference with the softmax over the wrong axis and an MLP of half the width, written to ``folder``."""
+    """Write the reference to ``folder``, with the softmax over the wrong axis and an MLP of half the width."""
     changes = {"head.py": ("softmax(scores, dim=-1)", "softmax(scores, dim=1)"), "gpt.py": ("4 * d", "2 * d")}
     folder.mkdir()
     for name in ("gpt.py", "head.py", "paper.py"):
@@ -40,7 +39,7 @@ def two_mistakes(folder: Path) -> Path:
 
 
 def draw(report: Report) -> str:
-    """Three criteria of ``report`` as SVG."""
+    """Return three criteria of ``report`` as SVG."""
     shown = report.model_copy(update={"criteria": tuple(c for c in report.criteria if c.id in SHOWN)})
     printed = io.StringIO()
     terminal.show(shown, Console(width=WIDTH, file=printed, force_terminal=True, color_system="standard"))

@@ -1,6 +1,5 @@
-"""``python -m tests.plain``: the reference under the same checks, its code in the checks' own process, unprotected.
-
-The floor that the benchmark compares grading with: no fork, no wire, no confinement, torch imported once.
+"""``python -m tests.plain``: run the same checks on the reference in the checks' own process, unprotected. The
+benchmark compares grading with this floor: no fork, no wire, no sandbox, torch imported once.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ FILES = ("gpt", "paper", "head")
 
 
 class Here:
-    """In place of a process: the operations, called directly."""
+    """A replacement for a process that calls the operations directly."""
 
     is_alive, layers, output, idle = True, (), b"", 0.0
 
@@ -45,7 +44,7 @@ class Here:
 
     @contextlib.contextmanager
     def _modules_of_its_own(self) -> Iterator[None]:
-        """Two submissions, and the checks too, have modules of the same name."""
+        """Remove modules: two submissions, and the checks too, have modules of the same name."""
         others = {name: sys.modules.pop(name) for name in FILES if name in sys.modules}
         finders = sys.meta_path[:]
         sys.modules.update(self._modules)
@@ -62,7 +61,7 @@ class Here:
 
 
 class Nursery:
-    """In place of a zygote."""
+    """A replacement for a zygote."""
 
     limits = Limits()
 
@@ -80,7 +79,7 @@ class Nursery:
 
 
 def numbers(value: Any) -> Any:
-    """``value`` with tensors as arrays."""
+    """Return ``value`` with tensors as arrays."""
     if isinstance(value, torch.Tensor):
         return rpc._as_array(value)
     if isinstance(value, dict):

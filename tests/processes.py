@@ -1,4 +1,4 @@
-"""Which processes there are, read from /proc, for tests that must leave none behind."""
+"""List processes from /proc, for tests that must leave none behind."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def parents() -> dict[int, int]:
-    """Each living process and its parent, without those that have ended and wait to be collected."""
+    """Return each living process and its parent, without zombies."""
     found = {}
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -20,12 +20,12 @@ def parents() -> dict[int, int]:
 
 
 def living(parent: int) -> set[int]:
-    """The children of a process."""
+    """Return the children of a process."""
     return {pid for pid, its_parent in parents().items() if its_parent == parent}
 
 
 def descendants(ancestor: int) -> set[int]:
-    """The children of a process, their children, and so on."""
+    """Return the children of a process, their children, and so on."""
     above, found, size = parents(), {ancestor}, 0
     while len(found) > size:
         size = len(found)
@@ -34,7 +34,7 @@ def descendants(ancestor: int) -> set[int]:
 
 
 def ends(pid: int) -> bool:
-    """Whether a process that was told to end does so, some time soon."""
+    """Return whether a process that was told to end does so soon."""
     for _ in range(500):
         if pid not in parents():
             return True

@@ -1,4 +1,4 @@
-"""What keeps a message to a student from being read: too long, no number that was seen, or a line of the solution."""
+"""Find faults in messages to students: too long, no measured number, or a line of the solution."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from autograder.grading.report import Report
 from tests.conftest import ROOT
 
 WIDTH, LINES = 76, 4  # a terminal of 80 columns, less the indent of a message
-LEAST = 14  # characters of a line of code that says something
+LEAST = 14  # characters; shorter lines of code reveal nothing
 MEASURED = ("failed", "partial")
 REGION = re.compile(r"### BEGIN SOLUTION\n(.*?)### END SOLUTION", re.DOTALL)
 
 
 def solution() -> set[str]:
-    """The lines of code that students are to write, without blanks and comments."""
+    """Return the lines of code that students have to write, without blank lines and comments."""
     texts = [(ROOT / "reference" / name).read_text("utf-8") for name in ("gpt.py", "paper.py")]
     lines = [line for text in texts for region in REGION.findall(text) for line in region.splitlines()]
     bare = {_bare(line.partition("#")[0]) for line in lines}
@@ -31,7 +31,7 @@ SOLUTION = solution()
 
 
 def hard_to_read(report: Report) -> Iterator[str]:
-    """What is wrong with the messages of a report; a line of the student's own is quoted, and no solution."""
+    """Return the faults in a report's messages, which may quote the student's own lines but not the solution."""
     for check in report.checks:
         if check.status == "passed":
             continue

@@ -1,4 +1,4 @@
-"""What every report has to be, whatever was graded: valid here and on each platform, small, harmless to its readers."""
+"""Test properties that every report must have: valid here and on each platform, small, and harmless to its readers."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MOST, MOST_SHOWN = 1 << 20, 1 << 16  # bytes, characters
 
 
 def lost(report: Report) -> dict[str, str]:
-    """The checks that did not pass, with their status."""
+    """Return the checks that did not pass, with their status."""
     return {check.id: check.status for check in report.checks if check.status != "passed"}
 
 
 def harmful(report: Report) -> Iterator[str]:
-    """What is wrong with a report as a document and as a page, if anything is."""
+    """Return the faults in a report as a document and as a page."""
     document = report.to_json()
     if len(document.encode()) >= MOST:
         yield f"the report has {len(document):,} characters"
@@ -42,7 +42,7 @@ def harmful(report: Report) -> Iterator[str]:
         yield f"{bad} is printed"
     if len(page.getvalue()) > MOST_SHOWN:
         yield f"{len(page.getvalue()):,} characters are printed"
-    if report.gradable and all(check.status != "skipped" for check in report.checks):  # else it is never exported
+    if report.gradable and all(check.status != "skipped" for check in report.checks):  # otherwise it is never exported
         for name in lms.PLATFORMS:
             platform, validator = lms.get(name), importlib.import_module(f"tests.validators.{name}")
             found = validator.problems(platform.render_report(report, platform.paths(Path("/nowhere"))))
@@ -54,7 +54,7 @@ def _unprintable(text: str) -> str:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All texts in a JSON document, keys too."""
+    """Yield all texts in a JSON document, including keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A second assignment runs through the whole engine, which therefore knows nothing of the first."""
+"""Test that a second assignment runs through the whole engine, which therefore knows nothing about the first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pytest
 
 from autograder.grading import rubric, suite
 from autograder.grading.report import Report
-from autograder.lms import package, run
+from autograder.lms import package_files, run
 from autograder.sandbox.remote.client import Zygote
 from autograder.submission.read import read_submission
 from autograder.workbench.notebook_check import check
@@ -36,13 +36,13 @@ Grade = Callable[[Path], Report]
 
 
 def without(part: str, instead: str = "") -> str:
-    """The solution with one part removed or replaced."""
+    """Return the solution with one part removed or replaced."""
     assert part in RIGHT
     return RIGHT.replace(part, instead)
 
 
 def hand_in(folder: Path, text: str) -> Path:
-    """A submission with this text as its main file."""
+    """Write a submission with this text as its main file."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "attention.py").write_text(text, "utf-8")
     return folder
@@ -146,7 +146,7 @@ def test_regrade_keeps_scores_in_a_gradebook(tmp_path: Path) -> None:
 def test_gradescope_gets_its_results(tmp_path: Path) -> None:
     hand_in(tmp_path / "submission", without(MASKED))
     (tmp_path / "source").mkdir()
-    (tmp_path / "source" / "secret").write_bytes(package.make_secret())
+    (tmp_path / "source" / "secret").write_bytes(package_files.make_secret())
     assert run.run(ASSIGNMENT, "gradescope", tmp_path, None, None) == 0
     text = (tmp_path / "results" / "results.json").read_text("utf-8")
     assert gradescope_validator.problems(text) == []
@@ -178,8 +178,8 @@ def test_only_the_default_assignment_has_a_package_for_students(tmp_path: Path) 
 
 
 def test_a_package_outside_the_project_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(package.PackError, match="move the assignment's package there"):
-        package.collect_grader(replace(ASSIGNMENT, folder=tmp_path))
+    with pytest.raises(package_files.PackError, match="move the assignment's package there"):
+        package_files.collect_grader(replace(ASSIGNMENT, folder=tmp_path))
 
 
 @pytest.mark.parametrize(("text", "passed"), [(RIGHT, 3), (without(MASKED), 2)])
@@ -228,4 +228,4 @@ def test_help_lists_the_option_and_its_default() -> None:
     done = command("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Grade a PyTorch assignment." in done.stdout
-    assert "the assignment, by its package's name" in done.stdout
+    assert "the assignment's package" in done.stdout

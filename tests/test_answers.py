@@ -1,4 +1,4 @@
-"""A reader takes an answer only as what was asked for: no bool or array as a number, nothing too large for a check."""
+"""Test that a parser accepts only replies of the expected kind: no bool or array as a number, nothing too large."""
 
 from __future__ import annotations
 

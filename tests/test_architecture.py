@@ -1,4 +1,4 @@
-"""The package keeps the shape of docs/architecture.md: rooms import only what is below them, without circles."""
+"""Test the structure in docs/architecture.md: rooms import only rooms below them, without cycles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "autograder"
 BELOW_GRADING = {"sandbox", "submission", "core"}
-# What each room may import, besides itself. `assignment` is in none: it is loaded by name and handed down.
+# Rooms that each room may import, besides itself. `assignment` is in none: it is loaded by name and handed down.
 ALLOWED = {
     "core": set(),
     "sandbox": {"core"},
@@ -32,7 +32,7 @@ ALLOWED = {
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the package by its dotted name; what is handed out to students is no part of it."""
+    """Return every module of the package by its dotted name, without the files handed out to students."""
     paths = [path for path in PACKAGE.rglob("*.py") if "handed_out" not in path.parts]
     return {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in paths}
 
@@ -41,7 +41,7 @@ MODULES = modules()
 
 
 def imports(path: Path) -> set[str]:
-    """The package's modules that a file imports, also inside functions, but not for type checkers alone."""
+    """Return the package's modules that a file imports, including inside functions, but not only for type checkers."""
     tree = ast.parse(path.read_text("utf-8"))
     typing_only = {
         id(inner)

@@ -1,6 +1,6 @@
-"""Whoever attacks the grader gets what the submission deserves, and nothing outside of it changes.
+"""Test that an attack gets the score that the submission deserves, and changes nothing outside it.
 
-Each file of tests/bank/attacks says what it deserves. What worked of it, it prints on a line that begins with GAINED.
+Each file of tests/bank/attacks states the score it deserves, and prints its successes on lines that begin with GAINED.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ LIMITS = Limits(
     submission_cpu=40.0,
 )
 SECRET = b"not the public one"
-COMPARED = ("attention", "mlp", "block", "norm", "model")  # what is named by comparing outputs; others are remarks
+COMPARED = ("attention", "mlp", "block", "norm", "model")  # criteria that compare outputs; others add remarks
 PR_SET_CHILD_SUBREAPER = 36
 LEFT = "left-by-a-submission"
 SHARED = [Path(folder) for folder in ("/tmp", "/var/tmp", "/dev/shm", "/")]
-# Listed without what is below: a submission could put something beside the libraries, or change one at the top.
+# Listed without subfolders: a submission could add a file beside the libraries, or change one at the top.
 LIBRARIES = [Path(sysconfig.get_path(name)) for name in ("purelib", "platlib", "stdlib")]
 LIBRARIES += [Path(importlib.import_module(name).__path__[0]) for name in ("numpy", "pydantic")]
 LIBRARIES += [Path(str(spec.origin)).parent for spec in [importlib.util.find_spec("torch")] if spec]
@@ -58,7 +58,7 @@ State = dict[str, tuple[int | str, ...]]
 
 
 class Arena:
-    """A grader for attacks: one zygote, renewed where one kills it, and around it what none may read or change."""
+    """A grader for attacks: a zygote, renewed if killed, and files and processes that no attack may read or change."""
 
     def __init__(self, folder: Path) -> None:
         self.others = descendants(os.getpid())  # processes of other tests
@@ -88,7 +88,7 @@ class Arena:
         self.zygote.oracle(ASSIGNMENT.oracle, str(ASSIGNMENT.root))
 
     def own(self) -> set[int]:
-        """The processes that outlive a submission: the grader's own, and those of other tests."""
+        """Return the processes that outlive a submission: the grader's own, and those of other tests."""
         own = (
             {self.zygote.pid, self.zygote.oracle(ASSIGNMENT.oracle, str(ASSIGNMENT.root)).pid}
             if self.zygote._process.poll() is None
@@ -97,8 +97,8 @@ class Arena:
         return self.others | own
 
     def state(self) -> State:
-        """What must be as it was: each file with its size, time of change, mode and number of names, each folder with
-        its mode and what is in it. A folder's own times change when a test next door compiles a module of it."""
+        """Return the state that must not change: size, time of change, mode and link count of each file, mode and
+        entries of each folder. A folder's own times are left out, since a concurrent test may compile its modules."""
         paths = [path for folder in (*KEPT, self.guarded) for path in (folder, *folder.rglob("*"))]
         # The oracle is renewed when a question takes too long.
         paths += (path for path in self.zygote.folder.iterdir() if not path.name.startswith("oracle-"))
@@ -118,7 +118,7 @@ class Arena:
         return found
 
     def processes(self) -> set[int]:
-        """All that was started from here and lives, after a moment for what is ending."""
+        """Return all living processes started from here, after a moment for those that are ending."""
         for _ in range(100):
             found = descendants(os.getpid()) - self.own()
             if not found:
@@ -127,7 +127,7 @@ class Arena:
         return found
 
     def connected(self) -> bool:
-        """Whether anyone has reached the port."""
+        """Return whether anyone has reached the port."""
         reached = False
         with contextlib.suppress(BlockingIOError):
             while True:
@@ -139,14 +139,14 @@ class Arena:
         return suite.grade(ASSIGNMENT, read_submission(path, ASSIGNMENT), self.zygote, ROWS, secret=SECRET, only=only)
 
     def write(self, entry: bank_file.BankFile, folder: Path) -> Path:
-        """An attack on this arena, as a folder."""
+        """Write an attack on this arena as a folder."""
         port = self.listener.getsockname()[1]
         return entry.write(folder, [("/guarded", str(self.guarded)), ("GUARDED_PORT", str(port))])
 
 
 @pytest.fixture(scope="module")
 def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
-    # What escapes its parent ends up here, and is seen.
+    # Processes that escape their parent become children of this one, which can list them.
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     arena = Arena(tmp_path_factory.mktemp("arena"))
@@ -158,7 +158,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 
 
 def gained(report: Report, entry: bank_file.BankFile, canary: str) -> Iterator[str]:
-    """Where a report differs from what the submission deserves."""
+    """Yield the differences between a report and the result that the submission deserves."""
     deserved = entry.loses | {id: status for id, status in entry.bonus.items() if status != "passed"}
     got, told = lost(report), {check.id: check.message for check in report.checks}
     for id in (check.id for check in ROWS.checks):
@@ -176,7 +176,7 @@ def gained(report: Report, entry: bank_file.BankFile, canary: str) -> Iterator[s
 
 
 def around(arena: Arena, before: State) -> Iterator[str]:
-    """What is not as it was around the submission."""
+    """Yield the changes around the submission."""
     if left := arena.processes():
         yield f"{len(left)} processes are left"
     if arena.connected():
@@ -199,9 +199,9 @@ def test_an_attack_gets_what_it_deserves_and_changes_nothing(path: Path, arena: 
     try:
         report = arena.grade(folder)
         wrong += [*gained(report, entry, arena.canary), *harmful(report)]
-        # One call may be under way when the budget is used up; what is not the submission's gets 30 s.
+        # One call may be under way when the budget runs out; everything else gets 30 s.
         if report.timing.cpu > LIMITS.submission_cpu + LIMITS.call_cpu:
-            wrong.append(f"{report.timing.cpu:.0f} s of computing")
+            wrong.append(f"{report.timing.cpu:.0f} s of CPU time")
     except (SandboxError, OSError) as error:
         wrong.append(f"the grader failed: {error}")
     passed = time.monotonic() - started
@@ -216,7 +216,7 @@ def test_an_attack_gets_what_it_deserves_and_changes_nothing(path: Path, arena: 
     assert not wrong, "\n".join([entry.about, *wrong])
 
 
-# Texts that parsers have died of, too long to be files of the bank. They come after a right model, or alone.
+# Texts that have crashed parsers, too long for files of the bank; they follow a correct model, or are alone.
 TEXTS = {
     "open parentheses": b"x = " + b"(" * 200_000,
     "parentheses": b"x = " + b"(" * 200_000 + b")" * 200_000,

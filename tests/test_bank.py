@@ -1,4 +1,4 @@
-"""Every submission of the bank loses exactly the checks that its header lists, with the status that it lists."""
+"""Test that every submission of the bank loses exactly the checks in its header, with the same status."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def test_bank_file_gets_the_verdicts_at_its_top(path: Path, grade: Callable[...,
     named = {found.mistake for check in report.checks if check.criterion in CLASSES for found in check.diagnosis}
     assert named == set(entry.names), told
     elsewhere = {found.mistake for check in report.checks for found in check.diagnosis} - named
-    # An exception may follow from anything: the reference's qk_ov expects the reference's names, for one.
+    # Exceptions have many causes: the reference's qk_ov expects the reference's names, for example.
     follows = {name for name in elsewhere if mistakes.named(name).component == "python"}
-    if path.parent.name != "broken":  # where much is wrong at once, much is named
+    if path.parent.name != "broken":  # with many faults at once, many mistakes are named
         assert elsewhere - follows == set(entry.also) - follows, told
     assert not list(reading.hard_to_read(report))
     assert report.gradable

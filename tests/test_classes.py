@@ -1,4 +1,4 @@
-"""Each class counts by itself, and the figures follow the course's sizes."""
+"""Test that each class is graded in isolation, and that figures adapt to the course's sizes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OTHER = Dims(V=96, T_max=32, d=48, H=6, L=3)
 
 
 def only(folder: Path, *names: str) -> Path:
-    """The stub, with the reference's definitions of ``names`` in place of its own."""
+    """Return the stub with the reference's definitions of ``names``."""
     stub = (ROOT / "student" / "gpt.py").read_text("utf-8")
     solution = (ROOT / "reference" / "gpt.py").read_text("utf-8")
     written = {
@@ -139,7 +139,7 @@ class MLP(MLP):
 
 
 def handle(zygote: Zygote, folder: Path, addition: str) -> StudentCode:
-    """The reference with ``addition`` at its end, ready to be called."""
+    """Return the reference with ``addition`` at its end, ready to be called."""
     shutil.copytree(ROOT / "reference", folder)
     with (folder / "gpt.py").open("a", encoding="utf-8") as file:
         file.write(addition)
@@ -198,7 +198,7 @@ def test_a_model_counts_only_if_its_logits_follow_its_parameters_alone(
 
 @pytest.mark.parametrize("secret", [b"mistakes/norms_unbiased_std0", b"mistakes/norms_unbiased_std4"])
 def test_a_norm_with_two_deviations_is_named_whatever_the_inputs(secret: bytes, grade: Grade, tmp_path: Path) -> None:
-    # The eps beside an unbiased deviation shows where a position's features lie close together.
+    # With an unbiased deviation, eps matters if a position's features are close together.
     entry = bank_file.load(bank_file.BANK / "mistakes" / "norms_unbiased_std.py")
     report = grade(entry.write(tmp_path), secret=secret)
     assert {check.id: check.status for check in report.checks if check.status != "passed"} == entry.loses

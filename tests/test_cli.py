@@ -1,4 +1,4 @@
-"""The commands: exit status, one line for what the user can mend, and a trusted process that keeps to itself."""
+"""Test the commands: exit status, one line for errors that the user can fix, and an isolated trusted process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROWS = rubric.load(ASSIGNMENT)
 
 
 def command(*arguments: str, cwd: Path = ROOT, code: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    """``python -m autograder`` with these arguments, or ``code`` in its place."""
+    """Run ``python -m autograder`` with these arguments, or ``code`` instead."""
     start = ["-c", code] if code else ["-m", "autograder"]
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AUTOGRADER_"))}
     full = clean | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"} | environment
@@ -34,7 +34,7 @@ def command(*arguments: str, cwd: Path = ROOT, code: str = "", **environment: st
 
 
 def one_line(text: str) -> str:
-    """``text``, which is one line of the grader's own."""
+    """Return ``text`` after checking that it is one line from the grader."""
     assert text.startswith("autograder: ")
     assert text.count("\n") == 1
     assert text.endswith("\n")
@@ -44,7 +44,7 @@ def one_line(text: str) -> str:
 
 # --- a grading --------------------------------------------------------------------------------------------------------
 
-# What runs in the zygote and its forks, where student code is or torch; everything else is the trusted process.
+# Modules of the zygote and its forks, which have torch or student code; everything else is the trusted process.
 ELSEWHERE = {f"autograder.sandbox.remote.{name}" for name in ("rpc", "worker", "zygote")}
 ELSEWHERE |= {
     f"autograder.sandbox.loading.{name}" for name in ("importer", "notebook_slice", "parse", "parts", "stubs")
@@ -52,7 +52,7 @@ ELSEWHERE |= {
 ELSEWHERE |= {"autograder.sandbox.isolation.escape_attempts", "autograder.assignment.parts"}
 ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "server")}
 ELSEWHERE |= {f"autograder.assignment.handed_out.{name}" for name in ("head", "stub.gpt", "stub.paper")}
-# What of this the trusted process has loaded when all is done: nothing.
+# Print those that the trusted process has loaded at the end: none.
 WATCHED = f"""
 import sys
 from autograder.cli import main

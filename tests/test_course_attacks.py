@@ -1,4 +1,4 @@
-"""Whatever one student hands in, or is called, the others are graded as if they were alone."""
+"""Test that no student's submission or name affects how others are graded."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from autograder.assignment import ASSIGNMENT
 from autograder.core import csv_sheet
 from autograder.core.errors import BadInput
 from autograder.course import commands
+from autograder.course.gradebook.match_students import match_or_add_students, match_students
 from autograder.course.gradebook.rescore import rescore
 from autograder.course.gradebook.results import compute_results
 from autograder.course.gradebook.store import Gradebook
@@ -34,14 +35,14 @@ SUFFIX = "assignsubmission_file_"
 
 
 def hand(folder: Path, text: str = "", name: str = "gpt.py") -> Path:
-    """Work in ``folder``, different in each."""
+    """Write a submission in ``folder``, different in each."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(f"{text}# {folder.name}\n")
     return folder
 
 
 def gradescope(root: Path, names: list[str], facts: Callable[[int, str], dict[str, Any]] | None = None) -> Path:
-    """Gradescope's export, unpacked, with work of each student."""
+    """Write an unpacked Gradescope export with a submission of each student."""
     facts = facts or (lambda n, name: {":name": name, ":sid": str(n), ":email": f"{n}@x.edu"})
     listed = {}
     for n, name in enumerate(names, 1001):
@@ -52,7 +53,7 @@ def gradescope(root: Path, names: list[str], facts: Callable[[int, str], dict[st
 
 
 def zipped(folder: Path, around: str = "") -> Path:
-    """A folder as a zip file beside it."""
+    """Zip a folder, beside it."""
     path = folder.parent / f"{folder.name}.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for file in sorted(folder.rglob("*")):
@@ -61,7 +62,7 @@ def zipped(folder: Path, around: str = "") -> Path:
 
 
 def forms(folder: Path) -> list[Path]:
-    """An export as a folder, as a zip file, and as a zip file with the folder in it."""
+    """Yield an export as a folder, as a zip file, and as a zip file that contains the folder."""
     flat = zipped(folder)
     around = folder.parent / "again" / f"{folder.name}.zip"
     around.parent.mkdir()
@@ -90,7 +91,7 @@ def test_a_list_of_submissions_in_a_students_folder_decides_nothing(course: Cour
     gradescope(course.source / "eve", ["Ann", "Bob"])
     gradescope(course.source / "eve" / "assignment_77_export", ["Ann", "Bob"])
     course.regrade()
-    assert course.scores() == {"ann": 100.0, "bob": 100.0, "eve": None}  # of several gpt.py it is not known which
+    assert course.scores() == {"ann": 100.0, "bob": 100.0, "eve": None}  # it is unknown which of several gpt.py counts
 
 
 def test_two_exports_of_gradescope_at_once_are_refused_in_a_line(course: Course) -> None:
@@ -275,7 +276,7 @@ def test_a_name_that_all_of_a_blind_export_have_is_said_once(course: Course) -> 
 def test_who_takes_the_name_of_someone_on_the_roster_is_said(course: Course, tmp_path: Path) -> None:
     roster = tmp_path / "roster.csv"
     roster.write_text("Name,Username\nAnn,ann\n")
-    gradescope(course.source, ["Ann"])  # someone else, who has taken that name
+    gradescope(course.source, ["Ann"])  # a different student with the same name
     course.regrade(roster=roster)
     gradescope(course.source, ["Ann", "Ann"])
     course.said()
@@ -309,24 +310,25 @@ def test_nobody_takes_the_grade_of_a_namesake_in_a_sheet_or_a_roster(course: Cou
     assert [row[2] for row in csv_sheet.read(tmp_path / "out.csv").rows] == [
         "",
         "",
-    ]  # it could be either, so nobody gets it unasked
+    ]  # it could be either student, so neither gets it
     assert filled.not_in_sheet == ["Kim Lee"]
 
 
 def test_a_name_alone_does_not_take_what_a_number_says_is_anothers(course: Course) -> None:
     with course.book() as book:
-        (ann,) = book.add_students([make_person("Ann", email="ann@x.edu")])
-        assert book.match_students([make_person("Ann", sid="9"), make_person("", email="ann@x.edu")]) == [None, ann]
-        assert book.match_students([make_person("Ann", sid="9")]) == [ann]
-        assert book.match_students([make_person("Ann", sid="9"), make_person("Ann", sid="8")]) == [None, None]
-        book.add_students(
+        (ann,) = match_or_add_students(book, [make_person("Ann", email="ann@x.edu")])
+        assert match_students(book, [make_person("Ann", sid="9"), make_person("", email="ann@x.edu")]) == [None, ann]
+        assert match_students(book, [make_person("Ann", sid="9")]) == [ann]
+        assert match_students(book, [make_person("Ann", sid="9"), make_person("Ann", sid="8")]) == [None, None]
+        match_or_add_students(
+            book,
             [
                 make_person("Bob", sid="1", email="b@x.edu"),
                 make_person("Bob", sid="2", email="c@x.edu"),
                 make_person("Eve"),
-            ]
+            ],
         )
-        assert book.match_students([make_person("Eve", sid="1", email="c@x.edu")]) == [None]
+        assert match_students(book, [make_person("Eve", sid="1", email="c@x.edu")]) == [None]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
@@ -348,7 +350,7 @@ def test_names_that_are_no_utf8_stop_nobody(course: Course, name: bytes) -> None
     scores = course.scores()
     assert (scores["ann"], scores["bob"]) == (100.0, 100.0)
     assert (course.out / "index.html").is_file()
-    assert scores["eve"] == (None if b"2026" in name else 100.0)  # of two that could be meant, none is graded
+    assert scores["eve"] == (None if b"2026" in name else 100.0)  # if two files could be meant, neither is graded
 
 
 def test_many_files_of_one_student_stop_nobody(course: Course) -> None:
@@ -448,7 +450,7 @@ UNREADABLE = {"shapes.course": {"table": [["x", 5], None]}, "parameters.total": 
 
 
 def graded(course: Course, monkeypatch: pytest.MonkeyPatch, evidence: dict[str, Any]) -> int:
-    """A course in which the report on eve holds ``evidence``."""
+    """Return a course in which eve's report contains ``evidence``."""
     real = course_kit.report
 
     def report(sha256: str, text: str, key: Any, rows: Any) -> Any:

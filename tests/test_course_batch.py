@@ -1,4 +1,4 @@
-"""A batch keeps each result at once, goes on after any end, and grades only what is missing or has changed."""
+"""Test that a batch saves each result at once, resumes after any interruption, and regrades only what changed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_only_what_is_missing_or_changed_is_graded_again(course: Course) -> None
     course.regrade()
     assert len(course.graded) == 2
     course.regrade(seed=7)
-    assert len(course.graded) == 3  # other hidden inputs
+    assert len(course.graded) == 3  # different hidden inputs
     course.regrade(rubric=ROWS.model_copy(update={"version": "other"}), seed=7)
     assert len(course.graded) == 3
 
@@ -89,7 +89,7 @@ def test_a_submission_at_which_the_graders_are_lost_each_time_is_no_zero(course:
 
 
 class Fragile(Pool):
-    """Three graders of which all are lost at a submission that says ``kill``."""
+    """A pool of three graders, all of which die at a submission that says ``kill``."""
 
     max_running = 3
 
@@ -277,7 +277,7 @@ def test_killed_at_any_moment_and_started_again_it_ends_as_if_nothing_had_been(c
         process.stdout.close()
     with course.book() as book, commands.exclusive_lock(book):
         course.regrade()
-    assert len(course.graded) < 20  # something was kept
+    assert len(course.graded) < 20  # some results were saved
     with course.book() as book:
         assert dump(book) == undisturbed
 
@@ -302,7 +302,7 @@ def test_the_file_of_a_report_is_named_after_all_that_decides_it(course: Course)
 
 
 def used(course: Course, **options: Any) -> bytes:
-    """The secret that a run grades with."""
+    """Return the secret that a run grades with."""
     found = []
     pool = commands._open_pool
 

@@ -1,4 +1,4 @@
-"""The commands for a course, word for word as a TA types them; what is wrong is one line that says what to do."""
+"""Test the course commands exactly as a TA types them; each error is one line with a remedy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOST = "# lose causality.full_model lose model.loss lose bonus.qk_ov lose bonus.
 
 
 def run(*words: str) -> tuple[int, str]:
-    """Exit status and output of a command; what it refuses is raised."""
+    """Return the exit status and output of a command; raise its refusal."""
     done = CliRunner().invoke(app, words)
     if isinstance(done.exception, BadInput):
         raise done.exception

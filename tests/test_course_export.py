@@ -1,4 +1,4 @@
-"""Sheets are filled as their importers want them; a cell is never a formula; who has no grade gets none."""
+"""Test that sheets are filled as importers expect, no cell is a formula, and students without a grade get none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOODLE = (
 
 @pytest.fixture
 def graded(course: Course) -> Course:
-    """Seven students with awkward names, one of them without a grade; a Canvas and a Moodle sheet of them."""
+    """Return a course of seven students with awkward names, one without a grade, with a Canvas and a Moodle sheet."""
     root = course.source.parent
     with (root / "canvas.csv").open("w", encoding="utf-8", newline="") as file:
         file.write(CANVAS + "    Points Possible,,,,,10,100,(read only)\r\n")
@@ -43,10 +43,11 @@ def graded(course: Course) -> Course:
     course.hand_in(**{f"student{n}": f"{LOST}\n# {n}" for n in range(len(HOSTILE) - 1)}, student6="")
     course.regrade(roster=root / "canvas.csv")
     with course.book() as book:
+        from autograder.course.gradebook.match_students import match_or_add_students
         from autograder.course.intake.identity import read_roster
 
         for person in read_roster(root / "moodle.csv"):
-            book.add_students([person], on_roster=True)
+            match_or_add_students(book, [person], on_roster=True)
     return course
 
 

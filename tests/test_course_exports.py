@@ -1,4 +1,4 @@
-"""What platforms export is read in each layout; names in it are data; what cannot be graded is a row that says why."""
+"""Test that every layout of export is read, names are data, and an ungradable submission is a row with the reason."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def names(handed: list[Attempt]) -> list[list[str]]:
 
 
 def taken(tmp_path: Path, *paths: Path, **options: object) -> dict[str, list[collect.CollectedAttempt]]:
-    """Items by name."""
+    """Return the items by name."""
     people: list[str] = []
 
     def known(found: Sequence[Person]) -> list[int]:
@@ -250,21 +250,22 @@ def test_rosters_of_platforms_are_read_and_rows_about_no_one_are_not_people(tmp_
 
 
 def test_students_are_recognised_across_exports_and_namesakes_are_not_mixed_up(course: Course) -> None:
+    from autograder.course.gradebook.match_students import match_or_add_students
     from autograder.course.intake.identity import make_person
 
     with course.book() as book:
 
         def add(person: Person, on_roster: bool = False) -> int:
-            (number,) = book.add_students([person], on_roster)
+            (number,) = match_or_add_students(book, [person], on_roster)
             return number
 
         listed_ = add(make_person("Doe, Jane", canvas="1", email="jane@x.edu"), on_roster=True)
         assert add(make_person("doejane", canvas="1")) == listed_
         assert add(make_person("Jane Doe", email="Jane@X.edu")) == listed_
-        assert add(make_person("Jane Doe", moodle="88")) == listed_  # by name: nothing speaks against it
+        assert add(make_person("Jane Doe", moodle="88")) == listed_  # matched by name, since nothing contradicts it
         other = add(make_person("Jane Doe", canvas="2"))
         assert other != listed_
-        assert add(make_person("Jane Doe", sid="3")) not in (listed_, other)  # by name it could be either
+        assert add(make_person("Jane Doe", sid="3")) not in (listed_, other)  # the name fits both students
         assert add(make_person("jane@x.edu", label="jane@x.edu")) == listed_
         with pytest.raises(BadInput, match="3 students; use one of student-"):
             book.find_student("jane doe")

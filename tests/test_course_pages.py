@@ -1,4 +1,4 @@
-"""The page of a course, in a real browser: it sorts, filters, opens reports, and asks nothing of the net."""
+"""Test the course page in a real browser: it sorts, filters, opens reports, and makes no network requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(course: Course) -> Path:
-    """Five students: two with the same mistake, one who is hostile, one without a grade, one with full marks."""
+    """Return a course of five students: two with the same mistake, one hostile, one ungraded, one with full marks."""
     lose = "lose causality.full_model lose causality.full_context lose model.loss name mask_excludes_self"
     course.hand_in(
         ada=lose + "\n# ada", bob=lose + "\n# bob", eve="# eve", zoe="# half mlp.position_wise\n# lose shapes.course"
@@ -37,7 +37,7 @@ def page(course: Course) -> Path:
 
 
 def column(browser: Browser) -> list[str]:
-    """Names of the rows that show, in order."""
+    """Return the names in the visible rows, in order."""
     script = (
         "[...document.querySelectorAll('#students tbody tr')].filter(r => !r.hidden).map(r => r.cells[0].textContent)"
     )
@@ -59,7 +59,7 @@ def test_the_table_sorts_filters_and_opens_a_report(browser: Browser, page: Path
     assert column(browser) == [HOSTILE, "ada", "bob", "mute", "zoe"]
     browser.run("document.querySelector('[data-sort=score]').click()")
     assert column(browser)[0] in ("ada", "bob")
-    assert column(browser)[-1] == "mute"  # who has no score comes last, up or down
+    assert column(browser)[-1] == "mute"  # students without a score come last in either order
     browser.run("document.querySelector('[data-sort=score]').click()")
     assert column(browser)[-1] == "mute"
     assert browser.run("document.querySelector('th[aria-sort]').textContent").strip() == "score"
@@ -97,7 +97,7 @@ def test_the_page_says_who_has_no_grade_who_shares_a_mistake_and_how_to_override
     assert "ada, bob" in text
     assert "<i>first" not in text
     assert "<script>document" not in text
-    # The command that stands there is one that works, whatever the name.
+    # The command shown works, whatever the name.
     from html import unescape
 
     from typer.testing import CliRunner

@@ -1,4 +1,4 @@
-"""The real graders: several share one zygote, a killed one costs only time, and so does a lost worker of a cluster."""
+"""Test the real graders: several share one zygote, and a killed grader or a lost cluster worker costs only time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 
 from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput, Refused
+from autograder.course.gradebook.match_students import match_or_add_students
 from autograder.course.gradebook.records import ReportKey
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake import collect
@@ -39,7 +41,7 @@ from tests.measure_course import tree
 
 @pytest.fixture
 def paper(monkeypatch: pytest.MonkeyPatch) -> Rubric:
-    """Only the quickest checks: what is tested is who runs them."""
+    """Select only the quickest checks, since these tests are about the pool that runs them."""
     from autograder.grading import suite
 
     real = suite.grade
@@ -48,7 +50,7 @@ def paper(monkeypatch: pytest.MonkeyPatch) -> Rubric:
 
 
 def planned_run(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook, ReportKey, Any, list[str]]:
-    """A gradebook with an open run over some of the bank, and what is to be graded."""
+    """Return a gradebook with an open run over some of the bank, and the submissions to grade."""
     source = folder / "in"
     for n, path in enumerate(sorted(bank_file.paths("variants", "mistakes"))[:number]):
         (source / f"s{n}").mkdir(parents=True)
@@ -59,7 +61,9 @@ def planned_run(folder: Path, rows: Rubric, number: int = 4) -> tuple[Gradebook,
         run = plan_run(
             book,
             key,
-            collect.collect_attempts([source], folder / "out" / "submissions", book.add_students, ASSIGNMENT),
+            collect.collect_attempts(
+                [source], folder / "out" / "submissions", partial(match_or_add_students, book), ASSIGNMENT
+            ),
             "in",
             "",
         )
@@ -171,7 +175,7 @@ def test_a_machine_too_busy_to_start_over_is_asked_again(monkeypatch: pytest.Mon
 
 
 class Cluster:
-    """What a Dask client does, without one: tasks in threads, as on a worker."""
+    """A replacement for a Dask client that runs tasks in threads, as on a worker."""
 
     def __init__(self, versions: dict[str, str]) -> None:
         self.versions = versions
@@ -215,7 +219,7 @@ def test_sources_travel_to_a_cluster_in_chunks_and_results_are_kept_here(
 
 @pytest.mark.parametrize(
     ("versions", "says"),
-    [({}, "no workers yet"), ({"a": grader_version(ASSIGNMENT), "b": "0+other"}, "b has another grader")],
+    [({}, "no workers yet"), ({"a": grader_version(ASSIGNMENT), "b": "0+other"}, "b has a different grader")],
 )
 def test_a_cluster_with_another_grader_is_refused(versions: dict[str, str], says: str) -> None:
     with pytest.raises(BadInput, match=says):

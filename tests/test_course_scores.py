@@ -1,4 +1,4 @@
-"""What is set by hand needs a reason and survives regrades; compare says what caused a change; rescore runs nothing."""
+"""Test that overrides need a reason and survive regrades, compare names causes, and rescore runs nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def override(course: Course, student: str, what: str, points: float | None, reas
 
 
 def worth(check: str, points: int) -> Rubric:
-    """The rubric with other points for one check."""
+    """Return the rubric with different points for one check."""
     criteria = tuple(
         c.model_copy(
             update={
@@ -123,7 +123,7 @@ def test_compare_names_code_grader_rubric_and_override(course: Course) -> None:
     assert "2 students changed (code 1, override 1), 2 of them in score." in said
 
     course.patch.setattr("autograder.grading.suite.grader_version", lambda _: "9+9")
-    with course.book() as book:  # what the new grader is to find in the same sources
+    with course.book() as book:  # the verdicts that the new grader gives the same sources
         course.patch.setattr("tests.course_kit.STATUS", {"lose": "passed", "half": "partial", "error": "error"})
         assert book.find_current_run() is not None
     course.regrade()
@@ -142,7 +142,7 @@ def test_a_changed_rubric_is_applied_to_stored_verdicts_and_compare_says_so(cour
     assert "attention.formula: passed 6/6 -> passed 16/16  [rubric]" in said
     assert "attention.formula: partial 3/6 -> partial 8/16  [rubric]" in said
     course.regrade(rubric=new)
-    assert course.graded == []  # the same as grading with the new rubric would give
+    assert course.graded == []  # the same result as grading with the new rubric
     with course.book() as book, pytest.raises(BadInput, match="has not changed"):
         rescore(book, new, "")
 

@@ -1,4 +1,4 @@
-"""The gradebook is reached through its store alone; older gradebooks open, and overrides survive a check's new name."""
+"""Test that only the store accesses the gradebook, older gradebooks open, and overrides survive a check's new name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PACKAGE = ROOT / "autograder"
 STORE = {"course/gradebook/store.py", "course/gradebook/schema.py"}
 SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE FROM|CREATE TABLE|PRAGMA|VACUUM|BEGIN IMMEDIATE)\b|\bsqlite3\b")
 DIAGNOSIS = r'[{"mistake": "m", "sentence": "say \"sentence\": x"}]'
-# A gradebook as the first release wrote it.
+# A gradebook written by the first release.
 VERSION_1 = (
     "CREATE TABLE event (at TEXT NOT NULL, what TEXT NOT NULL)",
     "INSERT INTO event VALUES ('2026-01-01', 'a student was deleted')",

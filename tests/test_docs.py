@@ -86,7 +86,7 @@ def _submissions(top: Path) -> None:
         if student in wrong:
             name, right, instead = wrong[student]
             (folder / name).write_text((folder / name).read_text("utf-8").replace(right, instead), "utf-8")
-    shutil.copy(top / "student" / "paper.py", top / "submissions" / "dee")  # without the exercises on paper
+    shutil.copy(top / "student" / "paper.py", top / "submissions" / "dee")  # without the paper exercises
 
 
 def shell(checkout: Path, command: str) -> str:

@@ -1,4 +1,4 @@
-"""What student code writes into the channel itself is a claim like any other: checked, and never the grader's fault."""
+"""Test that replies forged by student code are checked, and never become the grader's fault."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.reports import harmful
 
 # --- forged replies ---------------------------------------------------------------------------------------------------
 
-# What no function can return can be written into the channel, which student code finds where serve() keeps it.
+# Student code can find the channel in serve()'s frame, and write replies that no function could return.
 FORGE = """
 import json, os, struct, sys
 inf, null, true = float("inf"), None, True

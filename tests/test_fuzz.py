@@ -1,4 +1,4 @@
-"""A few damaged submissions, the same ones each time; ``python -m tests.fuzz`` grades as many others as wanted."""
+"""Grade a few damaged submissions, the same ones each time; ``python -m tests.fuzz`` grades any number of others."""
 
 from __future__ import annotations
 

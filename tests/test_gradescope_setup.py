@@ -1,4 +1,4 @@
-"""setup.sh of the Gradescope package finds or installs a Python of its own, or says what to do. apt is a stand-in."""
+"""Test that Gradescope's setup.sh finds or installs a separate Python, or says what to do; apt is a fake."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-OLD = "#!/bin/sh\nexit 1\n"  # a python3 that is too old for all that setup.sh asks of it
+OLD = "#!/bin/sh\nexit 1\n"  # a python3 that fails every version test of setup.sh
 APT_CACHE = """#!/bin/sh
 echo "apt-cache $*" >>"$LOG"
 case "$*" in *"^$OFFERED-venv\\$"*) echo "$OFFERED-venv - for environments" ;; esac
@@ -30,7 +30,7 @@ chmod +x .venv/bin/python
 
 @pytest.fixture
 def box(tmp_path: Path) -> Path:
-    """A package unpacked without modes, and a PATH with an old python3 and a stand-in for apt."""
+    """Return a package unpacked without modes, and a PATH with an old python3 and a fake apt."""
     (tmp_path / "source" / "requirements").mkdir(parents=True)
     shutil.copy(ROOT / "docker" / "gradescope" / "setup.sh", tmp_path / "source")
     (tmp_path / "source" / "requirements" / "setup.sh").write_text(INSTALL)
@@ -75,7 +75,7 @@ def test_the_newest_on_offer_is_installed_beside_the_system_s(box: Path) -> None
     log = (box / "log").read_text().splitlines()
     assert log[0] == "apt-get update -qq"
     assert log[-1] == "apt-get install -y -qq --no-install-recommends python3.12 python3.12-venv"
-    assert [line for line in log if "3.11" in line] == []  # the first that there is was enough
+    assert [line for line in log if "3.11" in line] == []  # the first Python found was sufficient
     assert (box / "bin" / "python3").read_text() == OLD
     assert (box / "source" / ".venv" / "bin" / "python").exists()
 

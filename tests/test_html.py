@@ -1,4 +1,4 @@
-"""The page of a report says what the report says, holds student text as text, and loads nothing."""
+"""Test that a report's page shows the whole report, shows student text as text, and loads nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def report(text: str = TEXT, **evidence: Any) -> Report:
 
 
 class Seen(HTMLParser):
-    """Tags, attributes and text of a page; unclosed tags fail."""
+    """Collect the tags, attributes and text of a page; fail on unclosed tags."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ def test_evidence_that_is_not_finite_is_spelled_in_the_report_and_drawn_on_the_p
     spelled = report(**evidence).to_json()
     assert spelled.count(f'"{NOT_FINITE}"') == 6
     assert "null" not in spelled
-    for document in (spelled, spelled.replace(f'"{NOT_FINITE}"', "null")):  # as reports had it before
+    for document in (spelled, spelled.replace(f'"{NOT_FINITE}"', "null")):  # as in older reports
         page = html.render(Report.model_validate_json(document))
         assert "nan" not in page
         assert "not finite" in Seen(page).text

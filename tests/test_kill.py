@@ -1,4 +1,4 @@
-"""A grader that is killed takes all its processes along, and leaves no half of a file."""
+"""Test that a killed grader leaves no process and no partial file behind."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from tests import kill
 
 
 def test_a_killed_grader_leaves_nothing() -> None:
-    # A zygote that is loading torch hears of it only afterwards, and a busy machine takes its time for that.
+    # A zygote notices the kill only after loading torch, which takes long on a busy machine.
     assert kill.run(count=5, seed=1, longest=4.0, patience=60.0) == []

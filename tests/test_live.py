@@ -1,4 +1,4 @@
-"""``check`` in a notebook grades the cells that were run, in a process of its own, once for each state of the code."""
+"""Test that ``check`` in a notebook grades the cells run so far, in a separate process, once per state of the code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRONG = "class MLP(nn.Module):\n    pass"
 
 @pytest.fixture
 def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The cells that were run, in a folder with nothing else in it."""
+    """Set the cells that were run, in an otherwise empty folder."""
     cells: list[str] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(notebook_check, "_read_history", lambda: list(cells))

@@ -1,4 +1,4 @@
-"""Platforms: their files are valid whatever a submission does, hide what is hidden, and no fault of ours is a zero."""
+"""Test that platforms' files are always valid, show nothing hidden, and never turn a grader failure into a zero."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autograder.grading import rubric, suite
 from autograder.grading.report import Report, Verdict
 from autograder.grading.rubric import Criterion
 from autograder.grading.secret import identify
-from autograder.lms import Paths, package, run
+from autograder.lms import Paths, package_files, run
 from autograder.sandbox.remote.client import Zygote
 from autograder.submission.read import read_submission
 from tests import bank_file, test_terminal
@@ -33,7 +33,7 @@ HOSTILE = (
     "<script>alert(1)</script> \x1b[2J \u202egro\x00\x07 **x** [a](javascript:0) ]]> &amp; \ufffe \u2028 漢 "
     + "A" * 9000
 )
-VALUE = "0.31415"  # a measured value, which a check that is not shown must not give away
+VALUE = "0.31415"  # a measured value, which a hidden check must not reveal
 
 
 def validator(name: str) -> ModuleType:
@@ -71,7 +71,7 @@ def place_of(name: str, root: Path) -> Paths:
     place.submission.mkdir(parents=True, exist_ok=True)
     if place.secret is not None:
         place.secret.parent.mkdir(parents=True, exist_ok=True)
-        place.secret.write_bytes(package.make_secret())
+        place.secret.write_bytes(package_files.make_secret())
     return place
 
 
@@ -132,9 +132,9 @@ def test_nothing_that_came_from_a_submission_can_be_more_than_text(name: str, tm
 def test_gradescope_shows_that_a_hidden_check_is_there_and_no_value_of_it(tmp_path: Path) -> None:
     data = json.loads(lms.get("gradescope").render_report(HIDING, place_of("gradescope", tmp_path)))
     shown = [test for test in data["tests"] if test.get("visibility", data["visibility"]) == "visible"]
-    assert [test["number"] for test in shown] == ["1.1", "1.2", "1.3", "1.4"]  # each check is there
+    assert [test["number"] for test in shown] == ["1.1", "1.2", "1.3", "1.4"]  # every check is listed
     assert [("score" in test, "status" in test) for test in shown] == [(True, True)] + [(False, False)] * 3
-    assert shown[1]["output"] == shown[3]["output"]  # one failed and one passed: not to be told apart
+    assert shown[1]["output"] == shown[3]["output"]  # one failed and one passed, indistinguishably
     assert VALUE not in json.dumps([shown, data["output"], data["extra_data"]])
     kept = [(test["visibility"], test["score"]) for test in data["tests"] if test not in shown]
     assert kept == [("hidden", 0), ("after_due_date", 1), ("hidden", 2)]
@@ -205,7 +205,7 @@ def test_what_cannot_be_graded_is_told_to_the_student(
 
 
 def no_grade(name: str, place: Paths, status: int) -> None:
-    """The platform is told that there is no grade, in its own way; nothing looks like a zero."""
+    """The result says in the platform's own way that there is no grade; nothing looks like a zero."""
     if name == "gradescope":
         assert (status, place.result.exists()) == (3, False)
         return
@@ -230,7 +230,7 @@ def test_a_package_without_its_secret_gives_no_grade(
     assert place.secret
     place.secret.unlink()
     place.result.parent.mkdir(parents=True)
-    place.result.write_text('{"score": 100}')  # what was there before is no result of this run
+    place.result.write_text('{"score": 100}')  # an old file must not pass for this run's result
     no_grade(name, place, run.run(ASSIGNMENT, name, tmp_path, None, None))
     printed = capfd.readouterr()
     assert "No grade" in printed.out
@@ -281,7 +281,7 @@ def test_the_secret_can_be_read_by_its_owner_alone_and_is_told_to_the_grading(
     assert stat.S_IMODE(place.secret.stat().st_mode) == 0o600
     arguments = (tmp_path / "arguments").read_text().splitlines()
     assert arguments[arguments.index("--secret-file") + 1] == str(place.secret)
-    assert place.secret.read_text().strip() not in arguments  # a command line can be read by all
+    assert place.secret.read_text().strip() not in arguments  # every user can read a command line
 
 
 # --- a whole grading --------------------------------------------------------------------------------------------------

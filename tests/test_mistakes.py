@@ -1,4 +1,4 @@
-"""Each known mistake is found by what it computes, alone, and told in words that a student can use."""
+"""Test that each known mistake is identified by its outputs, alone, with a message that helps a student."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PAIRS = [
 
 
 def question(component: str, steps: Steps) -> diagnose.Query:
-    """What a class with these mistakes would be asked about: random weights, and what it then computes."""
+    """Return random weights, and the outputs that a class with these mistakes computes with them."""
     torch.manual_seed(1)
     tensors = [torch.randn(shape, dtype=torch.float64) / (8 if len(shape) > 1 else 2) for _, shape in SHAPES[component]]
     flat = torch.cat([*(t.reshape(-1) for t in tensors), torch.tensor([0.0, 1.0])])
@@ -68,7 +68,7 @@ def question(component: str, steps: Steps) -> diagnose.Query:
 
 
 def computed(component: str, asked: diagnose.Query, steps: Steps, x: Tensor) -> Tensor:
-    """The oracle's own answer under the layout that the shapes above are meant to have."""
+    """Return the oracle's own answer under the intended layout of the shapes above."""
     right = next(iter(diagnose._COMPONENTS[kind(component)][1](asked)))
     return right.func(x, **{**right.keywords, "steps": steps})  # type: ignore[attr-defined,no-any-return]
 

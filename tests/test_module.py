@@ -1,4 +1,4 @@
-"""What a student's class makes lives in one process: built, filled, asked, replaced in part, shared, gone with it."""
+"""Test that a student's object lives in one process: it is built, filled, called, stubbed, shared, and gone with it."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_what_is_pushed_is_there_at_the_next_call_and_fails_there(hand_in: Hand)
     second.push({"bias": x})
     with pytest.raises(Raised, match="KeyError: 'bias'"):
         first(x)
-    assert first(x) == 2  # what did not go through is not asked for again
+    assert first(x) == 2  # a failed operation is not repeated
     first.push({"weight": x})
     student.close()
-    assert student.build("MLP", {"d": 1})(x).shape == (1, 1)  # nor is what was meant for a process that is gone
+    assert student.build("MLP", {"d": 1})(x).shape == (1, 1)  # nor is an operation queued for a process that has ended
 
 
 def test_an_object_is_gone_with_its_process(hand_in: Hand) -> None:
@@ -97,7 +97,7 @@ def test_stand_ins_are_in_force_until_release_and_leave_no_trace(hand_in: Hand) 
         with pytest.raises(Raised, match="not today"):
             student.build("Unbuildable", {"d": 2})
         assert run(student, name="known") == ["Inherits", "Own", "Unbuildable"]
-    assert run(student) == 2  # it has been one process all along
+    assert run(student) == 2  # it is still the same process
 
 
 def test_what_is_shared_is_built_once_and_outlives_release_but_not_stand_ins(hand_in: Hand) -> None:

@@ -1,4 +1,4 @@
-"""nbgrader's own commands, run on a course folder as `make nbgrader-course` makes it: its scores are the grader's."""
+"""Run nbgrader's own commands on a course folder from `make nbgrader-course`: its scores are the grader's."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ CLASS = {
     "flipper": "broken/stub",
     "copier": "broken/stub",
 }
-FETCHED = "relu"  # who fetches and submits through the exchange
+FETCHED = "relu"  # the student who fetches and submits through the exchange
 EXCHANGE = """
 c.Exchange.root = {root!r}
 c.Exchange.cache = {cache!r}
 c.CourseDirectory.course_id = "gpt"
 """
-# nbgrader takes seconds to import: once for all its commands, each of which runs in a process of its own.
+# nbgrader takes seconds to import, so one import serves all commands, each of which runs in a fork.
 COMMANDS = multiprocessing.get_context("forkserver")
 COMMANDS.set_forkserver_preload(["nbgrader.apps.nbgraderapp"])
 
 
 def expected(name: str) -> dict[str, float]:
-    """The points by criterion that the bank says, which test_bank.py holds against `grade`."""
+    """Return the points by criterion in the bank, which test_bank.py compares with `grade`."""
     entry = bank_file.load(BANK / f"{name}.py")
     lost = entry.loses | entry.bonus
     return {
@@ -68,7 +68,7 @@ def expected(name: str) -> dict[str, float]:
 
 
 def written(release: dict[str, Any], gpt: str, paper: str) -> list[dict[str, Any]]:
-    """The cells of the released notebook with a student's code in those that are to be filled in."""
+    """Return the released notebook's cells, with a student's code in the answer cells."""
     cells = json.loads(json.dumps(release["cells"]))
     for cell in cells:
         facts = cell["metadata"].get("nbgrader", {})
@@ -79,7 +79,7 @@ def written(release: dict[str, Any], gpt: str, paper: str) -> list[dict[str, Any
 
 
 def forge(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Everything that gives full marks in plain nbgrader."""
+    """Fake outputs that give full marks in plain nbgrader."""
     tricks = (
         "class Equal:\n    def __eq__(self, other): return True\n",
         "import ast\nget_ipython().ast_transformers.append(ast.NodeTransformer())\n",
@@ -96,12 +96,12 @@ def forge(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def delete(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without the cells that ask for points."""
+    """Remove the cells that ask for points."""
     return [c for c in cells if not c["metadata"].get("nbgrader", {}).get("grade_id", "").startswith("check-")]
 
 
 def flip(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """With metadata in which cells that ask for points are the student's own: nbgrader refuses such a notebook."""
+    """Mark the cells that ask for points as the student's own; nbgrader refuses such a notebook."""
     for cell in cells:
         if cell["metadata"].get("nbgrader", {}).get("grade_id", "").startswith("check-"):
             cell["metadata"]["nbgrader"] |= {"solution": True, "locked": False, "grade": False}
@@ -109,12 +109,12 @@ def flip(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def copy(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """With a copy of each cell, as Jupyter makes it: nbgrader stops at the first, for everyone who comes after."""
+    """Duplicate each cell, as Jupyter does; plain nbgrader then stops, for all later students too."""
     return [json.loads(json.dumps(cell)) for cell in cells for _ in range(2)]
 
 
 def main(where: Path, said: Path, command: tuple[str, ...]) -> None:
-    """What the program `nbgrader` does in a folder; it finds the autograder by the settings that are there."""
+    """Do what the program `nbgrader` does in a folder, whose settings lead it to the autograder."""
     from nbgrader.apps import nbgraderapp
 
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != bank_file.ROOT]
@@ -129,7 +129,7 @@ def main(where: Path, said: Path, command: tuple[str, ...]) -> None:
 
 
 def run(where: Path, *command: str, status: int = 0) -> str:
-    """A command of nbgrader, run in a folder: what it says."""
+    """Run a command of nbgrader in a folder; return its output."""
     said = where / "said.txt"
     process = COMMANDS.Process(target=main, args=(where, said, command))
     process.start()
@@ -144,14 +144,14 @@ def size(folder: Path) -> int:
 
 @dataclass
 class NbgraderCourse:
-    """A course folder, what was said in it, and the folder of a student who uses the exchange."""
+    """A course folder, the commands' output, and the folder of a student who uses the exchange."""
 
     root: Path
     home: Path
     said: str = ""
 
     def scores(self) -> dict[str, Any]:
-        """By student: points by cell, and in all."""
+        """Return the points by cell and in total, by student."""
         with open_gradebook(f"sqlite:///{self.root / 'gradebook.db'}") as gradebook:
             return {
                 found.student.id: {
@@ -165,7 +165,7 @@ class NbgraderCourse:
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]:
-    """The class, handed out, handed in and graded."""
+    """Return a course that was released, submitted and graded."""
     top = tmp_path_factory.mktemp("nbgrader")
     course = NbgraderCourse(top / "course", top / "home")
     course.home.mkdir()
@@ -195,7 +195,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]
     run(course.root, "collect", NAME)
     (course.root / "submitted" / "nobody" / NAME).mkdir(parents=True)
     (course.root / "submitted" / "nobody" / NAME / f"{NAME}.ipynb").write_text("{")
-    course.said = run(course.root, "autograde", NAME, status=1)  # for the notebook that is none
+    course.said = run(course.root, "autograde", NAME, status=1)  # for the file that is not a notebook
     yield course
     shutil.rmtree(top)
 
@@ -213,7 +213,7 @@ def test_the_exchange_gives_out_the_grader_and_collects_only_the_work(graded: Nb
     }
     assert size(collected) < 100_000 < size(given)
     assert not list(graded.root.glob("autograded/*/*/autograder"))
-    assert "__main__.py" not in graded.said  # nor is the package listed, file by file for each student
+    assert "__main__.py" not in graded.said  # nor is the package listed file by file for each student
 
 
 def test_nbgraders_score_is_the_graders_and_none_is_lost(graded: NbgraderCourse) -> None:
@@ -258,7 +258,7 @@ def test_the_export_has_everyone_with_their_score(graded: NbgraderCourse) -> Non
     rows = {row["student_id"]: row for row in csv.DictReader((graded.root / "grades.csv").open())}
     assert float(rows["strict"]["score"]) == sum(expected("mistakes/attention_mask_strict").values())
     assert {float(row["max_score"]) for row in rows.values()} == {100.0 + WRITTEN}
-    assert [name for name, row in rows.items() if row["score"] == ""] == ["nobody"]  # not graded is no zero
+    assert [name for name, row in rows.items() if row["score"] == ""] == ["nobody"]  # an ungraded student has no zero
     assert float(rows["stub"]["score"]) == 0
 
 
@@ -289,7 +289,7 @@ def resources(course: NbgraderCourse, student: str) -> dict[str, Any]:
 
 
 def step(course: NbgraderCourse) -> autograde.Grade:
-    """The grading as a part of nbgrader's command."""
+    """Return the grading step as part of nbgrader's command."""
     from nbconvert.exporters import NotebookExporter
     from nbgrader.converters import Autograde
     from nbgrader.coursedir import CourseDirectory

@@ -1,4 +1,4 @@
-"""A notebook scores what the same code scores as a file, and nothing in it but definitions is ever run."""
+"""Test that a notebook gets the same score as the same code in a file, and that only its definitions run."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tests.reports import lost
 
 Grade = Callable[..., Report]
 
-# Styles, mistakes and broken files of all kinds; none with code that runs while a file is loaded, since that is
-# left out of a notebook.
+# Styles, mistakes and broken files of all kinds; none with code that runs on import, since such code is left out of a
+# notebook.
 SAME = [
     *("variants/nanogpt_style", "variants/lecture_style", "variants/einsum_parameters", "variants/generate_function"),
     *("variants/mingpt_subclass", "variants/own_head_q_and_kv", "variants/training_below_main_guard"),
@@ -113,7 +113,7 @@ def test_a_class_in_two_cells_and_an_import_below_are_named(grade: Grade, tmp_pa
 
 
 def kept(*texts: str, wanted: tuple[str, ...] = ("GPT",)) -> list[str]:
-    """The first lines of what is executed of these cells."""
+    """Return the first lines of the statements of these cells that are executed."""
     found, _ = notebook_slice.parse_statements(texts)
     return [texts[s.cell - 1].split("\n")[s.line - 1] for s in notebook_slice.select_needed(found, wanted)]
 
@@ -238,7 +238,7 @@ OTHER = "class GPT:\n    n = 2"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with gpt.py, paper.py and a notebook as they were given out."""
+    """Return a folder with gpt.py, paper.py and a notebook, as handed out."""
     given = tmp_path / "given"
     given.mkdir()
     stub = "class GPT:\n    raise NotImplementedError"
@@ -257,7 +257,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_was_edited_is_the_submission(folder: Path) -> None:
     assert read_submission(folder, ASSIGNMENT).names == ("gpt.py", "paper.py")  # nothing was
     save(folder / "step-05.ipynb", "print(1)", "class GPT:\n    raise NotImplementedError", "x = 2")
-    assert read_submission(folder, ASSIGNMENT).names == ("gpt.py", "paper.py")  # nothing that is asked for
+    assert read_submission(folder, ASSIGNMENT).names == ("gpt.py", "paper.py")  # none of the assignment's names
     save(folder / "step-05.ipynb", WORK)
     assert read_submission(folder, ASSIGNMENT).names == (NOTEBOOK,)
     (folder / "helper.py").write_text("x = 1")

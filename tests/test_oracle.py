@@ -1,4 +1,4 @@
-"""The grader's own model is the reference's, number for number, and its arithmetic counts what it holds."""
+"""Test that the oracle's model computes the same numbers as the reference, and that its parameter counts are right."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DIMS = [SIZES.course, SIZES.small, *SIZES.others, Dims(V=5, T_max=3, d=6, H=6, L
 
 @pytest.fixture(scope="module")
 def reference() -> Iterator[ModuleType]:
-    """reference/gpt.py, which leaves the module table again, since a student's files have the same names."""
+    """Yield reference/gpt.py, then remove it from sys.modules, since a student's files have the same names."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "reference"))
         for name in ("head", "gpt"):
@@ -44,7 +44,7 @@ def reference() -> Iterator[ModuleType]:
 
 
 def filled(reference: ModuleType, dims: Dims) -> torch.nn.Module:
-    """A reference model in float64, every parameter random, gains and biases too."""
+    """Return a reference model in float64 with random parameters, including gains and biases."""
     torch.manual_seed(3)
     model = reference.GPT(**dims.arguments()).double()
     with torch.no_grad():
@@ -54,7 +54,7 @@ def filled(reference: ModuleType, dims: Dims) -> torch.nn.Module:
 
 
 def translated(model: torch.nn.Module) -> oracle.Weights:
-    """The reference's tensors under the oracle's names; nn.Linear keeps its matrix the other way round."""
+    """Return the reference's tensors by the oracle's names; nn.Linear stores the transposed matrix."""
     own = {name: value.detach() for name, value in model.named_parameters()}
     w = {"tok": own["tok_emb.weight"], "pos": own["pos_emb.weight"], "head": own["lm_head.weight"].T}
     w |= {"ln_f.gain": own["ln_f.weight"], "ln_f.bias": own["ln_f.bias"]}
@@ -117,7 +117,7 @@ def asked(zygote: Zygote) -> Oracle:
 
 
 def attention_weights(model: Any, dtype: type[np.floating[Any]] = np.float64) -> dict[str, np.ndarray]:
-    """Of the model's first block, by the oracle's names."""
+    """Return the weights of the model's first block by the oracle's names."""
     names = ("q", "k", "v", "o", "o.bias")
     return {name: translated(model)[f"0.{name}"].numpy().astype(dtype) for name in names}
 
@@ -152,7 +152,7 @@ def test_one_oracle_serves_all_submissions_and_another_takes_the_place_of_a_dead
     assert np.array_equal(one.attention(weights, x), next_one.attention(weights, x))
     assert one.client.process.pid == kept
     assert one.client.cpu > 0
-    assert next_one.client.cpu < one.client.process.cpu  # its own questions alone
+    assert next_one.client.cpu < one.client.process.cpu  # its own questions only
     os.kill(kept, signal.SIGKILL)
     with pytest.raises(SandboxError, match="SIGKILL"):
         one.attention(weights, x)
@@ -169,7 +169,7 @@ def test_what_cannot_be_compared_fits_nothing_and_the_next_class_is_judged(
     x = rng.standard_normal((2, 5, d))
     tensors = {f"m{n}": np.zeros((d, d)) for n in range(square)}
     assert asked.identify("attention", tensors, [(x, x)] * 8, {"d": d, "H": 3, "T_max": 9}, {}, 1e-9) == Findings(())
-    asked.client.cpu = SUBMISSION_CPU  # all of it is used up
+    asked.client.cpu = SUBMISSION_CPU  # the CPU time is used up
     up, down = rng.standard_normal((2, d, 4 * d))
     y = (torch.nn.functional.gelu(torch.from_numpy(x @ up)) @ torch.from_numpy(down.T)).numpy()
     weights = {"up.weight": up.T, "up.bias": np.zeros(4 * d), "down.weight": down, "down.bias": np.zeros(d)}
@@ -237,7 +237,7 @@ COUNTED = (SIZES.course, *SIZES.others)
 def counted(
     dims: Dims, off: dict[str, int], tensors: dict[str, list[tuple[str, tuple[int, ...]]]]
 ) -> parameter_count.ParameterCounts:
-    """The right counts but for ``off``, and the right tensors but for ``tensors``."""
+    """Return correct counts except for ``off``, and correct tensors except for ``tensors``."""
     d, V, T_max = dims.d, dims.V, dims.T_max
     right: dict[str, list[tuple[str, tuple[int, ...]]]] = {
         "attention": [*((f"heads.{i}", (d // dims.H, d)) for i in range(3 * dims.H)), ("proj.weight", (d, d))],

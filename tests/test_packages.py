@@ -1,4 +1,4 @@
-"""What is uploaded to a platform: complete, without a solution, and with a secret of its own."""
+"""Test that a platform's package is complete, without a solution, and has its own secret."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import pytest
 from autograder import cli, lms
 from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput
-from autograder.core.zips import Entry, zip_entries
+from autograder.core.zip_writer import Entry, zip_entries
 from autograder.grading import rubric, secret, suite
-from autograder.lms import package, run
+from autograder.lms import package_files, run
 from autograder.sandbox.isolation import selftest
 from autograder.sandbox.remote import client
 from tests.conftest import ROOT
@@ -37,7 +37,7 @@ def packed(tmp_path: Path, platform: str, *options: str) -> Path:
 
 def test_the_gradescope_package_is_what_gradescope_takes_and_holds_no_solution(tmp_path: Path) -> None:
     target = packed(tmp_path, "gradescope")
-    assert stat.S_IMODE(target.stat().st_mode) == 0o600  # the secret is in it
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600  # it contains the secret
     assert gradescope_validator.package_problems(target.read_bytes()) == []
     with zipfile.ZipFile(target) as archive:
         names = archive.namelist()
@@ -124,8 +124,8 @@ def test_scripts_keep_line_feeds_alone_wherever_a_package_is_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "run").write_bytes(b"#!/bin/sh\r\necho\r\n")
-    monkeypatch.setattr(package, "ROOT", tmp_path)
-    assert package.read_text("run").data == b"#!/bin/sh\necho\n"
+    monkeypatch.setattr(package_files, "ROOT", tmp_path)
+    assert package_files.read_text("run").data == b"#!/bin/sh\necho\n"
 
 
 def test_modes_are_kept_also_by_a_package_made_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,8 +137,8 @@ def test_modes_are_kept_also_by_a_package_made_on_windows(monkeypatch: pytest.Mo
 
 
 def test_a_package_cannot_be_made_where_a_part_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(package, "ROOT", tmp_path)
-    with pytest.raises(package.PackError, match=r"setup\.sh.*full checkout"):
+    monkeypatch.setattr(package_files, "ROOT", tmp_path)
+    with pytest.raises(package_files.PackError, match=r"setup\.sh.*full checkout"):
         lms.get("gradescope").package(ASSIGNMENT, b"secret", "")  # type: ignore[attr-defined]
 
 
@@ -147,7 +147,7 @@ def test_a_package_cannot_be_made_where_a_part_is_missing(tmp_path: Path, monkey
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., bytes]:
-    """What `grade` draws the hidden inputs from, without grading."""
+    """Return the secret behind the hidden inputs of `grade`, without grading."""
     (tmp_path / "gpt.py").write_text("class GPT: pass\n")
     found: list[bytes] = []
 

@@ -1,4 +1,4 @@
-"""Exceptions in a student's code: their own line, what was raised, and one sentence on the cause where it is usual."""
+"""Test messages for exceptions in student code: the student's line, the exception, and any usual cause."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ X = np.ones((2, 7, 20), np.float32)
 IDX = np.zeros((2, 7), np.int64)
 HEADER = "import torch\nfrom torch import nn\nfrom torch.nn import functional as F\n\n\n"
 
-# What the constructor does, what forward does, what it is given, the cause that is named, and what the message says.
+# The constructor's body, forward's body, the input, the expected cause, and text in the message.
 CASES = {
     "two shapes": ("self.up = nn.Linear(5, 20)", "return self.up(x)", X, "", "20 features; the weight expects 5"),
     "a product": ("", "q, k = x, x\n        return q @ k", X, "", "Here q is (2, 7, 20) and k is (2, 7, 20)"),
@@ -128,7 +128,7 @@ CASES = {
 
 
 def failing(hand_in: Hand, text: str, given: np.ndarray = X) -> Raised:
-    """The exception that building and calling ``ClassLayout`` ends in."""
+    """Return the exception raised by building and calling the class."""
     with pytest.raises(Raised) as error:
         hand_in(HEADER + text).build("Part", {})(given)
     return error.value

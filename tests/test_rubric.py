@@ -1,4 +1,4 @@
-"""The rubric and the checks are the same set, its points add up, and a mistake in it is one line with a place."""
+"""Test that rubric and checks match, points add up, and an error in the rubric is one line with its location."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ visibility = "hidden"
 
 
 def write(tmp_path: Path, *changes: tuple[str, str]) -> Path:
-    """The good rubric with the last occurrence of each text replaced."""
+    """Return the good rubric with the last occurrence of each text replaced."""
     text = GOOD
     for old, new in changes:
         before, found, after = text.rpartition(old)
@@ -116,7 +116,7 @@ def test_another_text_is_another_version(tmp_path: Path) -> None:
     assert load(ASSIGNMENT, write(tmp_path, ("second", "other"))).version != one
 
 
-# What is changed in GOOD, and the line on which the entry with the mistake begins.
+# A change to GOOD, and the line on which the wrong entry begins.
 BAD: dict[str, tuple[list[tuple[str, str]], int]] = {
     "unknown key of a check": ([("visibility", "visible")], 24),
     "unknown key of a criterion": ([("bonus", "extra")], 18),

@@ -1,4 +1,4 @@
-"""Student code runs confined: whatever it does, a call ends in a value or a StudentError, and nothing else changes."""
+"""Test that whatever student code does, a call returns a value or raises StudentError, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -118,14 +118,14 @@ def test_an_endless_loop_runs_out_of_time_once_and_its_like_get_less(hand_in: Ha
     student = hand_in(SPIN)
     assert run(student, name="other") == 1
     limit(call_cpu=0.8, again_cpu=0.1)
-    with pytest.raises(TimeLimitReached, match=r"after 0\.8 s of computing"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.8 s of CPU time"):
         run(student, 1)
     used = student.cpu
     assert used >= 0.8
-    with pytest.raises(TimeLimitReached, match=r"after 0\.8 s of computing"):
+    with pytest.raises(TimeLimitReached, match=r"after 0\.8 s of CPU time"):
         run(student, 1)
-    assert student.cpu < used + 0.4  # at most loading the file
-    with pytest.raises(TimeLimitReached, match=r"after 0\.1 s of computing"):
+    assert student.cpu < used + 0.4  # at most the time to load the file
+    with pytest.raises(TimeLimitReached, match=r"after 0\.1 s of CPU time"):
         run(student, 2)
     assert run(student, name="other") == 1
 
@@ -172,7 +172,7 @@ def test_short_waits_add_up(hand_in: Hand, limit: Limit) -> None:
     limit(submission_idle=0.7)
     for n in range(3):
         run(student, n)
-    time.sleep(0.5)  # which is not a call
+    time.sleep(0.5)  # constructing an object is not a call
     run(student, 3)
     with pytest.raises(TimeLimitReached, match=r"used up its 0\.7 s of waiting"):
         run(student, 4)
@@ -193,7 +193,7 @@ def test_waiting_for_a_busy_cpu_is_not_idle_time(hand_in: Hand, limit: Limit) ->
     try:
         started = time.monotonic()
         assert run(student, 0.8) == "done"
-        assert time.monotonic() - started > 1.6  # it did have to wait
+        assert time.monotonic() - started > 1.6  # the process did have to wait
         assert run(student, 0.2) == "done"
     finally:
         for client in busy:
@@ -212,7 +212,7 @@ def test_where_idle_time_is_unknown_the_wall_limit_ends_waiting(
         run(student)
 
 
-def test_computing_between_calls_counts(hand_in: Hand) -> None:
+def test_cpu_time_between_calls_counts(hand_in: Hand) -> None:
     student = hand_in("""
         import signal, time
         def spin(*_):
@@ -248,7 +248,7 @@ def test_waiting_in_every_call_is_ended_by_the_wall_limit_of_the_whole(hand_in: 
     ids=["many blocks", "one tensor", "large only when sent"],
 )
 def test_a_memory_bomb_fails_by_itself(hand_in: Hand, code: str, limit: Limit) -> None:
-    limit(call_cpu=30.0)  # a busy machine may take seconds to hand out two gigabytes
+    limit(call_cpu=30.0)  # a busy machine may take seconds to allocate two gigabytes
     student = hand_in(f"import torch\ndef run(): return {code}\ndef other(): return 1")
     with pytest.raises((Raised, Crashed)):
         run(student)
@@ -344,7 +344,7 @@ def test_exactly_four_descriptors_are_open_inside(hand_in: Hand) -> None:
             return list(found.items()), os.fstat(0).st_rdev == os.stat("/dev/null").st_rdev
     """)
     run(student)
-    with student.fresh_process() as other:  # which inherits nothing of the first one's
+    with student.fresh_process() as other:  # the second process inherits nothing from the first
         descriptors, null_is_stdin = run(other)
     opened = dict(descriptors)
     assert sorted(opened)[:3] == [0, 1, 2]
@@ -439,7 +439,7 @@ def test_any_folder_is_removed_and_nothing_that_it_links_to(user: int) -> None:
     before = os.open(".", os.O_RDONLY)
     try:
         os.chdir(left)
-        for _ in range(1100):  # the path of the innermost is too long for any call
+        for _ in range(1100):  # the innermost path is too long for any system call
             os.mkdir("deep")
             os.chdir("deep")
     finally:
@@ -459,7 +459,7 @@ def test_any_folder_is_removed_and_nothing_that_it_links_to(user: int) -> None:
     os.waitpid(pid, 0)
     assert [path.name for path in place.iterdir()] == ["outside"]
     assert (outside / "kept").exists()
-    scratch.remove(left)  # of which nothing is there
+    scratch.remove(left)  # no file in it exists
     shutil.rmtree(place)
 
 

@@ -17,9 +17,9 @@ import pytest
 from autograder import cli
 from autograder.assignment import ASSIGNMENT
 from autograder.core.errors import BadInput
-from autograder.core.zips import zip_entries
+from autograder.core.zip_writer import zip_entries
 from autograder.grading.report import Report, compute_totals
-from autograder.lms import package
+from autograder.lms import package_files
 from autograder.submission.read import read_submission
 from autograder.workbench import pack
 from autograder.workbench.history import describe_change, load_last, save
@@ -31,7 +31,7 @@ STUDENT = ROOT / "student"
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpack the bundle into another folder."""
+    """Unpack the bundle into a separate folder."""
     folder = tmp_path_factory.mktemp("unpacked")
     done = command("package", "student", "--out", str(folder / "student.zip"))
     assert (done.returncode, done.stderr) == (0, "")
@@ -68,7 +68,9 @@ def test_the_bundle_has_the_assignment_and_the_grader_but_no_solutions(bundle):
         text = (bundle / name).read_text("utf-8")
         assert "BEGIN SOLUTION" not in text, name
         assert "Marking:" not in text
-    assert zip_entries(package.collect_student(ASSIGNMENT)) == zip_entries(package.collect_student(ASSIGNMENT))
+    assert zip_entries(package_files.collect_student(ASSIGNMENT)) == zip_entries(
+        package_files.collect_student(ASSIGNMENT)
+    )
 
 
 def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
@@ -77,13 +79,13 @@ def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
     (tmp_path / "reference").mkdir()
     for name in ("LICENSE", "pyproject.toml", "reference/derived.sha256"):
         shutil.copy(ROOT / name, tmp_path / name)
-    monkeypatch.setattr(package, "ROOT", tmp_path)
-    monkeypatch.setattr(package, "PACKAGE", tmp_path / "autograder")
+    monkeypatch.setattr(package_files, "ROOT", tmp_path)
+    monkeypatch.setattr(package_files, "PACKAGE", tmp_path / "autograder")
     there = replace(ASSIGNMENT, folder=tmp_path / "autograder" / "assignment")
-    assert "gpt-assembly/student/gpt.py" in package.collect_student(there)
+    assert "gpt-assembly/student/gpt.py" in package_files.collect_student(there)
     shutil.copy(ROOT / "reference" / "gpt.py", tmp_path / "student" / "gpt.py")
-    with pytest.raises(package.PackError, match=r"student/gpt.py: edited.*git checkout student/gpt.py"):
-        package.collect_student(there)
+    with pytest.raises(package_files.PackError, match=r"student/gpt.py: edited.*git checkout student/gpt.py"):
+        package_files.collect_student(there)
 
 
 def test_make_grade_in_the_bundle_agrees_and_reports_changes(
@@ -157,7 +159,7 @@ def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
     assert line(plain, lower) == "-9 since the last run: mlp -7, causality -2."
     assert line(without(plain, "mlp"), lower) == "-2 since the last run: causality."
     assert line(without(plain, "paper"), without(plain, "mlp")) == "-2 since the last run: mlp -7, paper +5."
-    # Above 100 no point counts.
+    # Points above 100 do not count.
     assert line(without(plain, "causality.full_context"), full) == (
         "+2 since the last run (capped at 100): causality +2, bonus +6."
     )

@@ -1,4 +1,4 @@
-"""What is handed in is read as bytes, bounded and unexecuted; what cannot be graded is one line with a remedy."""
+"""Test that submissions are read as bytes, within limits and unexecuted; an error is one line with a remedy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HEAD = (ASSIGNMENT.handed_out / "head.py").read_bytes()
 
 
 def make(folder: Path, **files: bytes) -> Path:
-    """``folder`` with these files, named without .py."""
+    """Write these files, named without .py, to ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / f"{name}.py").write_bytes(data)
@@ -31,7 +31,7 @@ def make(folder: Path, **files: bytes) -> Path:
 
 
 def pack(path: Path, files: dict[str, bytes], mode: int = 0o644) -> Path:
-    """A zip file with these members."""
+    """Write a zip file with these members."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in files.items():
             info = zipfile.ZipInfo(name)
@@ -41,7 +41,7 @@ def pack(path: Path, files: dict[str, bytes], mode: int = 0o644) -> Path:
 
 
 def refused(path: Path, *said: str) -> str:
-    """The one line with which ``path`` is refused; it has the path, what is wrong and, after a semicolon, a remedy."""
+    """Return the one-line error for ``path``: the path, the error and, after a semicolon, a remedy."""
     with pytest.raises(BadSubmission) as error:
         read_submission(path, ASSIGNMENT)
     line = str(error.value)
@@ -170,7 +170,7 @@ def test_nothing_is_executed_parsed_or_changed(tmp_path: Path, monkeypatch: pyte
     pack(folder / "ada.zip", {"gpt.py": code})
     before = sorted(tmp_path.rglob("*"))
     called: list[object] = []
-    read_submission(folder / "ada.zip", ASSIGNMENT)  # Python itself loads a codec at the first zip file
+    read_submission(folder / "ada.zip", ASSIGNMENT)  # Python loads a codec at the first zip file
     with monkeypatch.context() as patch:
         for name in ("compile", "exec", "eval"):
             patch.setattr(f"builtins.{name}", lambda *arguments, **_: called.append(arguments))

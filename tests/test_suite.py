@@ -1,4 +1,4 @@
-"""Grading as a whole: every check of the rubric ends as one verdict, and nothing but submission and secret decides."""
+"""Test grading as a whole: every check gets one verdict, which depends only on submission and secret."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def stub(grade: Grade) -> Report:
 
 
 def handed_in(folder: Path, **files: str) -> Path:
-    """The reference's files with these after them, or beside them: later definitions win."""
+    """Return the reference's files with these appended or added; later definitions take precedence."""
     folder.mkdir(exist_ok=True)
     for name in ("gpt", "head", "paper"):
         (folder / f"{name}.py").write_text((REFERENCE / f"{name}.py").read_text("utf-8"), "utf-8")
@@ -61,7 +61,7 @@ def verdicts(report: Report) -> dict[str, tuple[str, float]]:
 
 
 def comparable(report: Report) -> str:
-    """The document without what may differ between two gradings."""
+    """Return the document without the parts that may differ between two gradings."""
     document = json.loads(report.to_json())
     del document["timing"], document["output"]
     return json.dumps(document)
@@ -99,7 +99,7 @@ def test_the_stubs_definitions_are_listed_with_the_line_to_replace(stub: Report)
 def test_a_file_that_ends_the_process_takes_the_checks_that_need_it_and_no_other(grade: Grade, tmp_path: Path) -> None:
     report = grade(handed_in(tmp_path, gpt="import os; os._exit(0)"))
     assert [check.id for check in report.checks] == IDS
-    assert {check.status for check in report.checks} == {"crashed", "passed"}  # paper.py is as it was
+    assert {check.status for check in report.checks} == {"crashed", "passed"}  # paper.py is unchanged
     assert report.gradable
     validate(report)
 
@@ -131,7 +131,7 @@ def test_what_is_absent_with_its_whole_file_is_still_to_be_written(grade: Grade,
     assert {entry.file for entry in grade(folder, only=ROWS.criteria[0].id).not_implemented} == {"paper.py"}
 
 
-# Put behind gpt.py and paper.py: whatever a check asks for returns VALUE, alone or inside of what was right.
+# Appended to gpt.py and paper.py: every call of a check returns VALUE, alone or inside the correct result.
 RETURNS = """
 def returns(name, value):
     old = globals()[name]
@@ -305,8 +305,8 @@ def test_no_objects_of_a_run_stay(zygote: Zygote) -> None:
     for _ in range(3):
         suite.grade(ASSIGNMENT, handed_in, zygote, ROWS, only="paper")
         counts.append(len(gc.get_objects()))
-    assert abs(counts[2] - counts[1]) < 200  # a session of pytest alone leaves 2,000, in cycles
-    assert gc.get_freeze_count() == 0  # and what others have here can be collected as ever
+    assert abs(counts[2] - counts[1]) < 200  # one pytest session leaves 2,000 objects in cycles
+    assert gc.get_freeze_count() == 0  # and other objects of this process can be collected again
 
 
 def test_the_same_submission_gets_the_same_report_whatever_the_environment_holds_for_pytest(
@@ -388,6 +388,6 @@ def test_plain_pytest_without_a_submission_says_what_is_missing() -> None:
 
 
 def test_the_same_checks_run_without_any_process_of_their_own() -> None:
-    """What the benchmark holds grading against."""
+    """Test the program with which the benchmark compares grading."""
     ran = subprocess.run([sys.executable, "-m", "tests.plain"], cwd=ROOT, capture_output=True, text=True)
     assert ran.stdout == "100 / 100 points\n", ran.stderr

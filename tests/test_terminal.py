@@ -1,4 +1,4 @@
-"""The printed report fits the console it is printed on, says each thing once, and is plain where colour is unwanted."""
+"""Test that a printed report fits its console, says each thing once, and is plain if colour is unwanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The validators see what a platform would not take: each case below changes one thing in a good file."""
+"""Test that the validators find everything a platform would reject: each case below makes one change in a good file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from autograder import lms
 from autograder.assignment import ASSIGNMENT
-from autograder.core.zips import Entry, zip_entries
+from autograder.core.zip_writer import Entry, zip_entries
 from tests.test_lms import REPORTS, place_of
 from tests.validators import gradescope, junit, prairielearn
 
@@ -27,7 +27,7 @@ def good(name: str) -> str:
 
 
 def put(*path: str | int, value: Any) -> Change:
-    """A change that sets one field."""
+    """Return a change that sets one field."""
 
     def change(data: Any) -> None:
         *way, last = path

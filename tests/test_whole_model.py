@@ -1,4 +1,4 @@
-"""Layouts carry over to other sizes, and the oracle composes a whole model from them."""
+"""Test that layouts carry over to other sizes, and that the oracle composes a whole model from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autograder.sandbox.remote.client import Zygote
 from autograder.sandbox.remote.oracle_process import OracleProcess
 from autograder.sandbox.remote.replies import Parameter
 
-HEADS = {  # how an attention may keep its weights: the shapes for width d, H heads of width k
+HEADS = {  # ways to store an attention's weights: the shapes for width d, H heads of width k
     "separate": lambda d, H, k: [("q", (d, d)), ("k", (d, d)), ("v", (d, d)), ("o", (d, d)), ("o_bias", (d,))],
     "fused": lambda d, H, k: [("qkv.weight", (3 * d, d)), ("o.weight", (d, d)), ("o.bias", (d,))],
     "by head": lambda d, H, k: [

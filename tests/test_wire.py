@@ -1,4 +1,4 @@
-"""Whatever arrives on the wire is a value or a WireError, and text is harmless by the time anyone can print it."""
+"""Test that any data on the wire becomes a value or a WireError, and that text is made harmless at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as npst
 from autograder.sandbox.remote import wire
 from autograder.sandbox.remote.wire import Opaque, WireError
 
-# The same examples everywhere, and no clock: a busy machine is no reason to fail.
+# Use the same examples everywhere and no time limit: a busy machine must not cause failures.
 settings.register_profile("calm", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 calm = settings.get_profile("calm")
 
@@ -25,7 +25,7 @@ ANY_SHAPE = npst.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)
 DTYPES = [np.dtype(code) for code in ("<f4", ">f4", "<f8", ">f8", "<i8", ">i8", "u1")]
 arrays = st.sampled_from(DTYPES).flatmap(lambda dtype: npst.arrays(dtype, ANY_SHAPE))
 plain = st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 63) - 1) | st.floats() | st.text(max_size=20)
-# Only what is printable arrives as it was sent; what happens to the rest has its own tests.
+# Only printable text arrives unchanged; other tests cover the rest.
 harmless = plain.filter(lambda value: not isinstance(value, str) or wire.clean(value) == value)
 keys = st.text(max_size=20).filter(lambda text: wire.clean(text) == text)
 values = st.recursive(
@@ -38,7 +38,7 @@ values = st.recursive(
 
 
 def same(a: Any, b: Any) -> bool:
-    """Equal in type and value, where NaN equals itself."""
+    """Return whether two values are equal in type and value; NaN equals itself."""
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
     if type(a) is not type(b):
@@ -51,7 +51,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def received(frame: bytes) -> Any:
-    """What the other side makes of ``frame``, which has to be exactly one."""
+    """Return the value that the other side reads from ``frame``, which must be exactly one frame."""
     header, body = wire.parse_prefix(frame[: wire.PREFIX.size])
     rest = frame[wire.PREFIX.size :]
     assert len(rest) == header + body
@@ -59,12 +59,12 @@ def received(frame: bytes) -> Any:
 
 
 def document(value: Any = None, arrays: Any = (), body: bytes = b"") -> Any:
-    """What ``decode`` makes of a header written by hand."""
+    """Return the value that ``decode`` reads from a header written by hand."""
     return wire.decode(json.dumps({"value": value, "arrays": list(arrays)}).encode(), body)
 
 
 def value_or_wire_error(header: bytes, body: bytes) -> None:
-    """``decode`` may do nothing but these two, and must not allocate much more than it was sent."""
+    """Require that ``decode`` returns a value or raises WireError, without allocating much more than it was sent."""
     tracemalloc.start()
     try:
         wire.decode(header, body)

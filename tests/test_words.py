@@ -1,4 +1,4 @@
-"""Names, docstrings, comments, messages and docs keep the words of docs/glossary.md."""
+"""Test that names, docstrings, comments, messages and docs use the words of docs/glossary.md."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def place(path: Path, line: int) -> str:
 
 
 def prose(path: Path) -> list[tuple[int, str]]:
-    """The comments and strings of a Python file, or the paragraphs of a page, with their lines."""
+    """Return the comments and strings of a Python file, or the lines of a page, with their line numbers."""
     text = path.read_text("utf-8")
     if path.suffix != ".py":
         return list(enumerate(re.sub(r"`[^`\n]*`", "``", text).splitlines(), 1))

@@ -1,4 +1,4 @@
-"""Everything that knows what a GPT is. Another course replaces this folder."""
+"""Everything that knows what a GPT is. A different course replaces this folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""List what the student defines, in the order of the handout, which reports follow."""
+"""List the definitions that students write, in the order of the handout and of reports."""
 
 from autograder.core.assignment import Contract, Definition
 

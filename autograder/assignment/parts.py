@@ -1,7 +1,7 @@
-"""Correct classes that take the place of a student's where a check is about something else.
+"""Correct classes that replace a student's in checks that are about something else.
 
-Each is sent to the student's process as source, alone and only if it is needed, so it uses nothing of this file but
-the names torch, Tensor, nn, F, Any, contextlib and PermissiveModule. Attributes have the names that the handout
+Each is sent to the student's process as source, alone and only if it is needed, so it uses nothing from this file
+except the names torch, Tensor, nn, F, Any, contextlib and PermissiveModule. Attributes have the names that the handout
 suggests; others are accepted and ignored.
 """
 

@@ -37,7 +37,7 @@ class Sizes:
     """The sizes at which a model is graded."""
 
     course: Dims
-    small: Dims  # pairwise distinct, also from B and T of the checks, so that swapped axes cannot hide
+    small: Dims  # pairwise distinct, and different from B and T in the checks, so that swapped axes show
     others: tuple[Dims, ...]  # further sizes for the parameter count
     alphabet: str  # the characters that the tokens stand for, in order; shown only if there are V of them
 

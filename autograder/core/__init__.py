@@ -1,1 +1,1 @@
-"""Leaves: modules that import nothing else of this package, except each other."""
+"""Modules that import nothing else from this package, except each other."""

@@ -1,6 +1,6 @@
 """Define what the engine knows about an assignment. It is handed down from the command line, never imported.
 
-An assignment is a package whose ``ASSIGNMENT`` is one of these. Beside it lie ``rubric.toml``, ``checks/`` and
+An assignment is a package whose ``ASSIGNMENT`` is one of these. Its folder also has ``rubric.toml``, ``checks/`` and
 ``handed_out/``; docs/another-assignment.md shows how to write one.
 """
 
@@ -21,19 +21,19 @@ NOTEBOOK = "notebook.ipynb"  # a submission's notebook, whatever its original na
 
 
 class Cause(Protocol):
-    """A known mistake, as messages name it."""
+    """A known mistake, as shown in messages."""
 
     @property
     def name(self) -> str:
-        """Return the identifier, as reports have it."""
+        """Return the identifier that reports contain."""
 
     @property
     def task(self) -> str:
-        """Return the handout's name of the task."""
+        """Return the handout's name for the task."""
 
     @property
     def sentence(self) -> str:
-        """Return what the code does and what it should do."""
+        """Return a sentence on the actual and the expected behaviour."""
 
     @property
     def full_text(self) -> str:
@@ -50,7 +50,7 @@ class Definition:
 
     name: str
     module: str  # the file it is in, without .py
-    task: str  # the handout's name of the task
+    task: str  # the handout's name for the task
     description: str
     optional: bool = False
     aliases: tuple[str, ...] = ()  # what tutorials call it
@@ -115,16 +115,16 @@ def _fold(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Everything that the engine needs of one assignment."""
+    """Everything that the engine needs to know about one assignment."""
 
     module: str  # the package's importable name
-    folder: Path  # of that package
-    name: str  # in reports, file names and packages
+    folder: Path  # that package's folder
+    name: str  # used in reports, file names and packages
     title: str
     topic: str  # for platforms that sort questions by topic
     contract: Contract
     oracle: str = ""  # module whose class Operations answers the checks' questions, in a process with torch
-    figures: Mapping[str, int] = field(default_factory=dict, hash=False)  # that titles in the rubric can use
+    figures: Mapping[str, int] = field(default_factory=dict, hash=False)  # sizes that titles in the rubric can use
     exceptions: tuple[Cause, ...] = ()  # mistakes that an exception identifies; the first match counts
 
     @property

@@ -12,7 +12,7 @@ from autograder.core.errors import BadInput
 def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """Write ``content`` to ``path`` atomically. Raises BadInput.
 
-    ``private`` makes the file unreadable for other users.
+    With ``private``, other users cannot read the file.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     try:

@@ -1,6 +1,6 @@
 """Sanitise text that a submission controls before anything displays it."""
 
-MAX_TEXT = 4000  # characters of one text
+MAX_TEXT = 4000  # characters to keep
 
 
 def clean(text: str, cap: int = MAX_TEXT) -> str:

@@ -1,1 +1,1 @@
-"""Grade a course: exports, batches, the gradebook, overrides, comparison, pages and sheets. Reads only reports."""
+"""Grade a course: exports, batches, the gradebook, overrides, comparison, pages and sheets."""

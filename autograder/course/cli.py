@@ -1,4 +1,4 @@
-"""The course commands: regrade, override, compare, rescore, export, forget. Each imports only what it needs."""
+"""The course commands: regrade, override, compare, rescore, export, forget. Each command imports only what it needs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,9 @@ def regrade(
     allow_weak_sandbox: Annotated[
         bool,
         typer.Option(
-            "--allow-weak-sandbox", "--accept-weaker-sandbox", help="grade in a weaker sandbox, and report it"
+            "--allow-weak-sandbox",
+            "--accept-weaker-sandbox",
+            help="grade in a weak sandbox, and record that in the report",
         ),
     ] = False,
 ) -> None:

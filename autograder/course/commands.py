@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -17,6 +18,7 @@ from rich.text import Text
 from autograder.core.assignment import Assignment
 from autograder.core.errors import BadInput
 from autograder.course.gradebook import compare as comparison
+from autograder.course.gradebook.match_students import match_or_add_students
 from autograder.course.gradebook.records import Run, Student
 from autograder.course.gradebook.results import StudentResult, compute_results
 from autograder.course.gradebook.store import Gradebook
@@ -35,7 +37,7 @@ from autograder.grading import secret
 from autograder.grading.rubric import Rubric
 
 SECRET = "secret"  # the file in the folder of a gradebook: never exported, never in a report
-SHOWN = 20  # names in a line on the terminal; the page has all
+SHOWN = 20  # names in a line on the terminal; the page lists all
 
 
 class Rate(ProgressColumn):
@@ -46,7 +48,7 @@ class Rate(ProgressColumn):
 
 
 def print_line(line: str) -> None:
-    """Print a line; names are never read as markup, and letters the terminal lacks are replaced."""
+    """Print a line; names are never read as markup, and characters that the terminal lacks are replaced."""
     encoding = sys.stdout.encoding or "utf-8"
     shown = line.encode(encoding, "replace").decode(encoding)
     Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(shown)
@@ -61,7 +63,7 @@ def print_names(what: str, names: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def open_gradebook(folder: Path, anonymous: bool | None, create: bool = False) -> Iterator[Gradebook]:
-    """Open the gradebook in ``folder``, which remembers whether names are hidden."""
+    """Open the gradebook in ``folder``, which stores whether names are hidden."""
     with Gradebook(folder, create) as book:
         if anonymous is not None:
             book.set_anonymous(anonymous)
@@ -108,9 +110,15 @@ def regrade(
     key = make_key(config)
     with book.transaction():
         book.rename_checks(rubric.renamed)
-        book.add_students(identity.read_roster(roster) if roster is not None else [], on_roster=True)
+        if roster is not None:
+            match_or_add_students(book, identity.read_roster(roster), on_roster=True)
         attempts = collect.collect_attempts(
-            paths, book.folder / "submissions", book.add_students, assignment, nbgrader_name, all_attempts
+            paths,
+            book.folder / "submissions",
+            partial(match_or_add_students, book),
+            assignment,
+            nbgrader_name,
+            all_attempts,
         )
         run = plan_run(book, key, attempts, identity.one_line(", ".join(map(str, paths))), note)
     print_names("ambiguous by name, graded separately", book.list_ambiguous_names(run))

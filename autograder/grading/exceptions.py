@@ -1,4 +1,4 @@
-"""Explain an exception in student code: their line, what was raised, and the cause if it is a common one."""
+"""Explain an exception in student code: the student's line, the exception, and the cause if it is a common one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_SHAPES = 4  # tensors whose shapes are shown
 
 
 def find_cause(remote: RemoteException, known: Iterable[Cause]) -> Cause | None:
-    """Return the first of the ``known`` mistakes that raises such an exception, or None."""
+    """Return the first of the ``known`` mistakes that causes such an exception, or None."""
     for mistake in known:
         if any(kind in remote.kinds and re.search(pattern, remote.text) for kind, pattern in mistake.raises):
             return mistake

@@ -28,7 +28,7 @@ def suite(request: pytest.FixtureRequest) -> Suite:
 
 @pytest.fixture(scope="module")
 def student(suite: Suite) -> Iterator[StudentCode]:
-    """Yield the submission; objects built for one file of checks are released after it."""
+    """Yield the submission; objects built by one file of checks are released after that file."""
     yield suite.student
     suite.student.release()
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 SCHEMA = "autograder/report/2"
 
-# Keys of version 1 that have another name since: (object in the report, old, new).
+# Keys that version 1 named differently: (object in the report, old, new).
 RENAMED_KEYS = (
     ("", "unwritten", "not_implemented"),
     ("", "remarks", "warnings"),
@@ -106,7 +106,7 @@ class Provenance(_Data):
 
 
 class Timing(_Data):
-    """Times in seconds. With ``output``, the only block that differs between two gradings of the same submission.
+    """Times in seconds. Only this block and ``output`` differ between two gradings of the same submission.
 
     ``cpu`` covers the submission's own processes; ``checks`` gives CPU seconds of all processes for each check.
     """
@@ -117,7 +117,7 @@ class Timing(_Data):
 
 
 class CriterionFacts(_Data):
-    """A criterion as the rubric had it, so that a report can be shown without the rubric."""
+    """A copy of the rubric's criterion, so that a report can be shown without the rubric."""
 
     id: str
     title: str
@@ -126,7 +126,7 @@ class CriterionFacts(_Data):
 
 
 class Report(_Data):
-    """All verdicts of one submission."""
+    """All verdicts on one submission."""
 
     schema_: str = Field(SCHEMA, alias="schema")
     assignment: str

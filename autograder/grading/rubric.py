@@ -1,4 +1,4 @@
-"""Load the rubric: all checks with order, points and title. No points in code.
+"""Load the rubric: all checks with order, points and title. No points are set in code.
 
 ``rubric.toml`` is validated completely; an error in it is reported with file, line and remedy.
 """
@@ -71,12 +71,12 @@ class Rubric(_Strict):
 
     @property
     def renamed(self) -> dict[str, str]:
-        """Return the ids of checks by the id that they had in the last release."""
+        """Map the ids that checks had in the last release to their current ids."""
         return {f"{check.criterion}.{check.formerly}": check.id for check in self.checks if check.formerly}
 
 
 def load(assignment: Assignment, path: Path | None = None) -> Rubric:
-    """Return the assignment's rubric, or another in ``path``, with its figures in the titles. Raises RubricError."""
+    """Return the assignment's rubric, or the one in ``path``, with figures filled into titles. Raises RubricError."""
     path = path or assignment.rubric
     try:
         text = path.read_text("utf-8")
@@ -135,7 +135,7 @@ Entry = TypeVar("Entry", Check, Criterion)
 def _parse_entry(
     kind: type[Entry], place: str, row: dict[str, Any], figures: dict[str, int], criterion: str | None = None
 ) -> Entry:
-    """Validate one entry. Raises RubricError with its line and the error."""
+    """Validate one entry. Raises RubricError with the entry's line and the error."""
     try:
         title = str(row["title"]).format(**figures)
         own = {"id": f"{criterion}.{row['id']}", "criterion": criterion} if criterion is not None else {"id": row["id"]}

@@ -1,7 +1,7 @@
 """Manage the secret that seeds the hidden inputs.
 
-On a student's machine it is public. For grades that count it is random and known only to the grader; a seed chosen by
-a person is only mixed in, since small numbers can be guessed from the first hidden input.
+On a student's machine it is public. For grades that count, it is random and known only to the grader. A seed chosen
+by a person is only mixed in, since the first hidden input would reveal a small number.
 """
 
 from __future__ import annotations

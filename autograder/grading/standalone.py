@@ -1,4 +1,4 @@
-"""Run an assignment's checks under plain pytest: ``pytest CHECKS --submission PATH``. Its conftest.py calls these."""
+"""Let a conftest.py run an assignment's checks under plain pytest: ``pytest CHECKS --submission PATH``."""
 
 from __future__ import annotations
 

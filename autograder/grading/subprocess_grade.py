@@ -1,4 +1,4 @@
-"""Run ``grade`` in a subprocess, so that the caller survives to report it if the kernel kills the grader."""
+"""Run ``grade`` in a subprocess, so that if the kernel kills the grader, the caller survives and can report it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Outcome:
 def grade(assignment: str, path: Path, target: Path, deadline: float, *options: str, quiet: bool = False) -> Outcome:
     """Grade ``path`` within ``deadline`` seconds, and write the report to ``target``.
 
-    The environment and the current folder of the caller do not affect it. ``quiet`` captures its output.
+    The caller's environment and current folder have no effect. With ``quiet``, the output is captured.
     """
     command = [sys.executable, "-s", "-B", "-m", "autograder", "--assignment", assignment]
     command += ["grade", str(path.absolute()), "--json", str(target), *options]

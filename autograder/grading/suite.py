@@ -41,7 +41,7 @@ from autograder.submission.read import Submission
 PUBLIC_SECRET = secrets.PUBLIC
 MAX_MESSAGE = 900  # characters, since student text in it may be long
 APPEAL = "If you think your answer is correct, show this message to your instructor."
-MAX_WARNINGS = 5  # warnings shown that belong to no check
+MAX_WARNINGS = 5  # warnings to show that belong to no check
 
 # Each plugin costs time for every submission.
 DISABLED_PLUGINS = (
@@ -54,7 +54,7 @@ DEDUCTS = "deducts: the check adds the mistakes it names to `deducted`; other ch
 NEEDS = "needs(*names): definitions that the check grades (the first) and depends on (the others)"
 ABOUT = "about(*names): definitions that a file of checks is about; correct ones may take the place of any other"
 
-# Exceptions that an odd reply, accepted by every parser, can still cause in a check that computes with it.
+# Exceptions that an odd reply can cause in a check that computes with it, although every parser accepts it.
 ODD_REPLY_ERRORS = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 VERDICT_FOLDERS = ("core", "grading", "sandbox", "submission")  # the package's folders that decide verdicts
@@ -75,13 +75,13 @@ class Suite:
         on_verdict: Callable[[Verdict], None] = lambda _: None,
         only: str | None = None,
     ) -> None:
-        self.__name__ = fixtures.SUITE  # under which pytest registers a plugin
+        self.__name__ = fixtures.SUITE  # the name under which pytest registers a plugin
         self.verdicts: dict[str, Verdict] = {}
         self.cpu: dict[str, float] = {}
         self.trouble = ""
         self.assignment = assignment
         self.carry_forward = rubric.carry_forward
-        self.carried: dict[str, list[str]] = {}  # definitions replaced by correct ones, by check or file of checks
+        self.carried: dict[str, list[str]] = {}  # definitions replaced with correct ones, by check or file of checks
         self._submission, self._secret, self._only, self._on_verdict = submission, secret, only, on_verdict
         self._rows = {check.id: check for check in rubric.checks}
         self.student = StudentCode(zygote, submission.files, assignment.contract)
@@ -153,7 +153,7 @@ class Suite:
         return self._only in (None, self._rows[get_check_id(item)].criterion)
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Before a check runs, require the definitions it declares as needed."""
+        """Require the definitions that a check declares as needed, before it runs."""
         for name in _get_needs(item):
             self.student.require(name)
 
@@ -190,7 +190,7 @@ class Suite:
         self.trouble = str(excrepr).strip().splitlines()[-1]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Record a check file that cannot be imported, or its checks would be lost silently."""
+        """Record a check file that cannot be imported, since its checks would be lost silently."""
         if report.failed:
             self.trouble = str(report.longrepr).strip().splitlines()[-1]
 

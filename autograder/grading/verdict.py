@@ -1,4 +1,4 @@
-"""Turn a check that did not pass into a status and message; define the exceptions that checks raise."""
+"""Give a check that did not pass its status and message; define the exceptions that checks raise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from autograder.sandbox.remote.errors import Crashed, ImportFailed, NotDefined, 
 class Failed(Exception):
     """A measured result differs from the expected one. ``seen`` gives the numbers, ``hint`` a possible cause.
 
-    ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or ``either`` one.
+    ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or with ``either``,
+    any one.
     """
 
     status: Status = "failed"
@@ -28,7 +29,7 @@ class Failed(Exception):
 
 
 def _format_causes(causes: Sequence[Cause], either: bool) -> list[str]:
-    """Return the causes as text, in full and shorter."""
+    """Return the causes as text, in a full and a shorter form."""
     if not causes:
         return [""]
     tasks = ", ".join(dict.fromkeys(cause.task for cause in causes))
@@ -46,7 +47,7 @@ class Partial(Failed):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A student error as status and message."""
+    """The status and message of a student error."""
 
     status: Status
     message: str

@@ -44,7 +44,7 @@ class Platform(Protocol):
         """Return the platform's file for an ungradable submission; ``line`` says what to do."""
 
     def render_failure(self, reason: str, report: Report | None, place: Paths) -> str | None:
-        """Return the platform's file for a grader failure, never a zero; None if an absent file means that."""
+        """Return the platform's file for a grader failure, never a zero; None if the platform expects no file then."""
 
 
 def get(name: str) -> Platform:

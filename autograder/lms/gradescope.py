@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from autograder.core.assignment import DEFAULT, Assignment
-from autograder.core.zips import Entry
+from autograder.core.zip_writer import Entry
 from autograder.grading.report import Report, Verdict
 from autograder.lms import Paths, view
-from autograder.lms.package import collect_grader, read_text
+from autograder.lms.package_files import collect_grader, read_text
 
 ROOT = Path("/autograder")
 FAILED = 3  # without a results.json Gradescope reports a failed autograder and gives no grade
@@ -63,7 +63,7 @@ def _format_document(**parts: Any) -> str:
 
 
 def _format_check(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
-    """Return the entry of a check; if its result is not shown, preceded by a visible entry that says so."""
+    """Return the entry of a check; if its result is not shown, a visible entry that says so comes first."""
     result: dict[str, Any] = {
         "name": view.full_title(report, check),
         "number": number,
@@ -85,7 +85,7 @@ def _select_provenance(report: Report) -> dict[str, Any]:
 
 
 def _read_attempt(place: Paths) -> dict[str, Any]:
-    """Return the attempt number and lateness from Gradescope's own record, so that a rerun gives the same."""
+    """Return the attempt number and lateness from Gradescope's own record, so that a rerun gives the same numbers."""
     try:
         data = json.loads((place.root / "submission_metadata.json").read_text("utf-8"))
         created = datetime.datetime.fromisoformat(data["created_at"])

@@ -1,4 +1,4 @@
-"""Write JUnit XML, which CodeGrade, Artemis, GitLab and most CI systems read: a folder in, one file out."""
+"""Write JUnit XML, which CodeGrade, Artemis, GitLab and most CI systems read, to one file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def render_refusal(line: str, place: Paths) -> str:
 
 
 def render_failure(reason: str, report: Report | None, place: Paths) -> str:
-    """Return a JUnit error, distinct from a failure; at the affected check if there is a report."""
+    """Return a JUnit error, distinct from a failure, for the affected check if there is a report."""
     return (
         render_report(report, place)
         if report
@@ -49,7 +49,7 @@ def render_failure(reason: str, report: Report | None, place: Paths) -> str:
 
 
 def _add_case(suite: ET.Element, report: Report, check: Verdict) -> None:
-    """Add a check. Every reader sees the whole file, so a hidden check is listed without its result."""
+    """Add a check. List a hidden check without its result, since every reader sees the whole file."""
     case = ET.SubElement(suite, "testcase")
     case.attrib |= {
         "classname": f"{report.assignment}.{check.criterion}",

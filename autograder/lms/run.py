@@ -1,4 +1,4 @@
-"""Grade one submission on a platform. Every outcome becomes that platform's file; a grader failure gives no grade."""
+"""Grade one submission on a platform. Every outcome becomes a result file; a grader failure gives no grade."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autograder.lms import Paths, Platform
 from autograder.submission.archive import BadSubmission
 from autograder.submission.read import read_submission
 
-OFFICIAL = ("--official",)  # option of `grade` for grades that count
+OFFICIAL = ("--official",)  # the option of `grade` for grades that count
 DEADLINE = 540.0  # s; platforms stop at 600 and give an unfinished run zero
 
 

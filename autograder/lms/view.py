@@ -1,11 +1,11 @@
-"""Select the part of a report that a student may read on a platform: safe text, and nothing of hidden checks."""
+"""Select the parts of a report that a student may read on a platform: safe text, and nothing from hidden checks."""
 
 from __future__ import annotations
 
 from autograder.core.text import clean
 from autograder.grading.report import STATUS_PHRASES, Report, Verdict, Visibility
 
-MAX_CHARACTERS = 2000  # characters of one text
+MAX_CHARACTERS = 2000  # characters to keep
 
 WITHHELD: dict[Visibility, str] = {
     "after_due_date": "This check counts; its result is shown after the due date.",
@@ -35,13 +35,13 @@ def withheld_message(check: Verdict) -> str:
 
 
 def is_optional(report: Report, check: Verdict) -> bool:
-    """Return whether this is a bonus that was not attempted, so no points are lost."""
+    """Return whether this is a bonus check that was not attempted, so no points are lost."""
     bonus = {criterion.id for criterion in report.criteria if criterion.bonus}
     return check.criterion in bonus and check.status in ("not_implemented", "blocked")
 
 
 def summarise(report: Report) -> str:
-    """Return the text above the checks, without a score: each platform shows or withholds that itself."""
+    """Return the text above the checks, without a score, since each platform shows or withholds the score itself."""
     lines = [f"Note: {warning}" for warning in report.warnings]
     is_begun = any(check.status not in ("not_implemented", "blocked", "skipped") for check in report.checks)
     if report.not_implemented and not is_begun:

@@ -51,11 +51,11 @@ class _Step(NbGraderPreprocessor):  # type: ignore[misc]
 class Restore(_Step):
     """Refuse unsafe submissions and restore each cell's original metadata.
 
-    A copied cell or edited metadata makes nbgrader fail, sometimes for this student, sometimes for all that follow.
+    A copied cell or edited metadata makes nbgrader fail, sometimes for this student, sometimes for all later ones.
     """
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
-        """Restore nbgrader's metadata from the gradebook; of copies the last one counts, as in nbgrader."""
+        """Restore nbgrader's metadata from the gradebook; the last copy of a cell counts, as in nbgrader."""
         facts = resources["nbgrader"]
         _read_submission(_find_folder(self, facts["student"], facts["assignment"]), facts["notebook"], self._assignment)
         with open_gradebook(facts["db_url"]) as gradebook:
@@ -127,12 +127,12 @@ class Grade(_Step, Execute):  # type: ignore[misc]
             if folder.parent.name > facts["student"] and len(found) < CHUNK:
                 try:
                     found.append(_read_submission(folder, facts["notebook"], self._assignment))
-                except NotGraded:  # reported when it is their turn
+                except NotGraded:  # reported at the student's own turn
                     continue
         return found
 
 
-_known: dict[str, GradeResult] = {}  # by the hash of the sources
+_known: dict[str, GradeResult] = {}  # reports by hash of the sources
 
 
 def _grade(submissions: list[Submission], config: RunConfig) -> None:
@@ -147,7 +147,7 @@ def _get_converter(step: NbGraderPreprocessor) -> Autograde:
 
 
 def _find_folder(step: NbGraderPreprocessor, student: str, assignment: str) -> Path:
-    """Return the folder of a submission; nbgrader's own copy replaces links by their contents."""
+    """Return the folder of a submission; nbgrader's own copy replaces links with their contents."""
     course = _get_converter(step).coursedir
     return Path(course.format_path(course.submitted_directory, student, assignment))
 
@@ -176,13 +176,13 @@ def _read_submission(folder: Path, name: str, assignment: Assignment) -> Submiss
 
 
 def _replace_notebook(cells: list[str], read: Submission, assignment: Assignment) -> Submission:
-    """Return ``read`` with the cells of its notebook as nbgrader has cleaned them."""
+    """Return ``read`` with the notebook's cells after nbgrader's cleaning."""
     files = {file: read.files[file] for file in read.names}
     return make_submission(files | {NOTEBOOK: notebook.write(cells)}, assignment)
 
 
 def _make_outputs(cell: NotebookNode, report: Report, points: dict[str, float]) -> list[NotebookNode]:
-    """Return the outputs of a cell: a criterion's points and reasons, or everything for ``check()``."""
+    """Return the outputs of a cell: points and reasons of one criterion, or of all for ``check()``."""
     name = str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))
     criterion = name.removeprefix(CELL)
     if name.startswith(CELL) and any(row.id == criterion for row in report.criteria):

@@ -14,7 +14,7 @@ from autograder.core.assignment import DEFAULT, Assignment
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
 from autograder.core.paths import ROOT
-from autograder.lms import package
+from autograder.lms import package_files
 from autograder.nbgrader.gradebook import NAME, open_gradebook
 
 CONFIG = '''"""nbgrader's settings for this course: the autograder grades submissions, and no kernel is started."""
@@ -45,10 +45,10 @@ NEXT = f"""{{out}}: ready. In that folder, with the nbgrader in {{bin}}:
 
 
 def create_course(out: Path, assignment: Assignment) -> None:
-    """Write the course to ``out``; an earlier one is updated, except for settings and scores."""
+    """Write the course to ``out``; update an earlier one, except for settings and scores."""
     source = out / "source" / NAME
     try:
-        for name, entry in package.collect_grader(assignment).items():
+        for name, entry in package_files.collect_grader(assignment).items():
             if name.startswith("autograder/"):  # beside the notebook, where students can import it
                 (source / name).parent.mkdir(parents=True, exist_ok=True)
                 (source / name).write_bytes(entry.data)

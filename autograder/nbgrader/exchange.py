@@ -1,4 +1,4 @@
-"""Send the package to students once, beside the notebook, and not back and forth with each submission."""
+"""Send the package to students only once, beside the notebook, not back and forth with each submission."""
 
 from __future__ import annotations
 

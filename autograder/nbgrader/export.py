@@ -21,7 +21,7 @@ COLUMNS = (
 
 
 class Table(ExportPlugin):  # type: ignore[misc]
-    """The columns of nbgrader's CSV, with names quoted. Students without a submission get 0, as in nbgrader."""
+    """Export the columns of nbgrader's CSV, with names quoted. Students without a submission get 0, as in nbgrader."""
 
     def export(self, gradebook: Any) -> None:
         """Write the table to ``--to``, or to grades.csv."""

@@ -17,9 +17,9 @@ from autograder.course.gradebook.records import Student
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.output.export_format import ExportedGrades, ExportRequest
 
-NEEDS_NAMES = True  # this module is also a format of `export`, see export_format.ExportFormat
+NEEDS_NAMES = True  # this module is also a format of `export`; see export_format.ExportFormat
 SECRET = "secret"  # in the course folder; nbgrader releases only source/
-NAME = "step-05"  # of the assignment and its notebook
+NAME = "step-05"  # name of the assignment and its notebook
 CELL = "check-"  # prefix of a criterion's cell
 BEYOND = f"{CELL}bonus"  # a cell worth 0 points whose extra credit is the bonus
 
@@ -127,5 +127,5 @@ def write(request: ExportRequest) -> ExportedGrades:
 
 def _find_login(book: Gradebook, student: Student) -> str:
     """Return the student's id in nbgrader: the folder in submitted/, if there was one."""
-    ids = dict(book.list_identifiers(student))
+    ids = dict(book.list_identifiers(student.id))
     return next((ids[kind] for kind in ("login", "label", "sid", "email") if kind in ids), student.alias)

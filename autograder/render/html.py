@@ -26,7 +26,7 @@ from autograder.render import pictures
 from autograder.render.terminal import MARKS
 
 TEMPLATES = Path(__file__).with_name("templates")
-SELECTORS = re.compile(r"(^|[{}])([^{}@;]+)\{")  # of a rule, not of an enclosing at-rule
+SELECTORS = re.compile(r"(^|[{}])([^{}@;]+)\{")  # selectors of rules, not of enclosing at-rules
 CODE = re.compile(r"`([^`\n]{1,400})`")
 
 
@@ -56,7 +56,7 @@ class Section:
 
 
 def collect_sections(report: Report, overrides: Mapping[str, str]) -> list[Section]:
-    """Return the criteria that ran; each cause is shown once, and later checks refer to it."""
+    """Return the criteria that ran; a cause is shown once, and later checks refer to it."""
     found, titles = [], dict[str, str]()
     for criterion in report.criteria:
         lines = []
@@ -87,7 +87,7 @@ def render_fallback(name: str, line: str, text: str) -> str:
 
 
 def render_fragment(report: Report) -> str:
-    """Return the criteria of ``report`` as part of another page, such as a notebook, without changing its style."""
+    """Return the criteria of ``report`` to embed in a page, such as a notebook, without changing the page's style."""
     return make_environment().get_template("fragment.html").render(
         report=report, sections=collect_sections(report, {}), style=scope_style(_read_style())
     )  # fmt: skip

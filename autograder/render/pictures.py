@@ -50,7 +50,7 @@ def draw_heatmap(matrix: Sequence[Sequence[float]], title: str, leaks: bool = Fa
 
 
 def draw_curve(values: Sequence[float], title: str, across: str, down: str) -> Markup:
-    """Draw values in order, labelling the range of both axes."""
+    """Draw a line through values in order, with the range of both axes labelled."""
     values = parse_numbers(values)
     finite = [value for value in values if abs(value) < INFINITY]
     low, high = min(finite, default=0.0), max(finite, default=1.0)

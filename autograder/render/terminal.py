@@ -31,7 +31,7 @@ PICTURE = 16  # rows and columns of the influence picture
 
 
 def show(report: Report, console: Console) -> None:
-    """Print ``report`` without trailing blanks."""
+    """Print ``report`` without trailing spaces."""
     with console.capture() as capture:
         _print_report(report, console, min(console.width, WIDTH))
     text = "".join(f"{line.rstrip()}\n" for line in capture.get().removesuffix("\n").split("\n"))
@@ -53,7 +53,7 @@ def _print_report(report: Report, console: Console, width: int) -> None:
     if not is_begun and report.not_implemented:
         _print_first_steps(report, console, width)
         return
-    titles: dict[str, str] = {}  # of the check that first shows a message
+    titles: dict[str, str] = {}  # by message: the title of the check that first shows it
     for criterion in report.criteria:
         checks = report.of(criterion.id)
         if all(check.status == "skipped" for check in checks):

@@ -1,7 +1,7 @@
 """Convert a notebook to its cells and back. Only JSON is read here: no code is executed or parsed.
 
 Only the code of a notebook counts. Outputs, text and metadata are dropped at once, so a submission stays small
-whatever it plots, and is unchanged by running it again. sandbox/loading/notebook_slice.py decides which code is
+whatever it plots, and running it again does not change it. sandbox/loading/notebook_slice.py decides which code is
 executed.
 """
 
@@ -27,7 +27,7 @@ def read(data: bytes) -> list[str]:
     """Return the code of each cell in order, with "" for text cells. Raises BadNotebook.
 
     Reads formats 2 to 4 of nbformat, even if invalid in some detail: cells without ids, a missing version, outputs of
-    any kind. The nbformat library would refuse some of these, and grading needs nothing else from it.
+    any kind. The nbformat library would reject some of these, and grading needs nothing else from it.
     """
     if data.count(b"{") + data.count(b"[") > MAX_CONTAINERS or data.count(b",") > MAX_VALUES:
         raise BadNotebook("too many JSON values to read; clear the notebook's outputs and save it")
@@ -60,7 +60,7 @@ def write(cells: Sequence[str]) -> bytes:
 
 
 def strip_outputs(name: str, data: bytes) -> bytes:
-    """Return a file's bytes; those of a valid notebook without outputs, text or metadata."""
+    """Return a file's bytes; for a valid notebook, without its outputs, text and metadata."""
     if not name.lower().endswith(".ipynb") or len(data) > MAX_SIZE:
         return data
     try:
@@ -76,7 +76,7 @@ def has_work(cells: Iterable[str], given: Iterable[str], names: Iterable[str]) -
 
 
 def _find_cells(content: Any) -> Iterable[Any]:
-    """Return the cells, also of formats 2 and 3, which keep them in worksheets."""
+    """Return the cells; formats 2 and 3 keep them in worksheets."""
     sheets = [content, *_get_list(content, "worksheets")] if isinstance(content, dict) else []
     if not any(isinstance(sheet, dict) and isinstance(sheet.get("cells"), list) for sheet in sheets):
         raise BadNotebook("no cells in it; open it in Jupyter and save it again")

@@ -18,7 +18,7 @@ class Run(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    sha256: str  # of the submission
+    sha256: str  # hash of the submission
     rubric: str
     score: float
     max_score: float
@@ -31,7 +31,7 @@ def load_last(folder: Path, path: Path) -> Run | None:
     """Return the last run on ``path`` stored in ``folder``, or None."""
     try:
         return Run.model_validate_json(_locate_file(folder, path).read_bytes())
-    except (OSError, ValidationError):  # none yet, or from an earlier version
+    except (OSError, ValidationError):  # no stored run, or one from an earlier version
         return None
 
 

@@ -1,4 +1,4 @@
-"""Grade inside a notebook (``from autograder import check``) the cells run so far: points and reasons.
+"""Grade the cells run so far, from inside a notebook (``from autograder import check``), and show points and reasons.
 
 The grader runs in its own process and the usual sandbox, since the kernel already runs student code. The last report
 is cached until the code that counts changes.
@@ -113,7 +113,7 @@ def _read_history() -> list[str] | None:
 
 
 def _collect_files(ran: list[str], contract: Contract) -> dict[str, bytes]:
-    """Return a notebook of the cells that count, each at its number, and the Python files that they import."""
+    """Return a notebook of the cells that count, numbered as they were executed, and the files they import."""
     # A cell that does not parse was never run.
     texts = [
         text if not isinstance(parse.parse_body(notebook_slice.remove_commands(text)[0]), SyntaxError) else ""

@@ -1,4 +1,4 @@
-"""Submissions that try the layers of confinement, and what they try to get at."""
+"""Fixtures for submissions that attack single sandbox layers, and for their targets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.confine.kit import TRY, Hand, Weaker
 
 @pytest.fixture
 def hand_in(weaker: Weaker) -> Iterator[Hand]:
-    """A student, confined by all layers, or ``without`` some: ``hand_in(text, without=["seccomp"])``."""
+    """Create a submission, confined by all layers or ``without`` some: ``hand_in(text, without=["seccomp"])``."""
     students = []
 
     def hand_in(text: str = "", without: tuple[str, ...] = ()) -> StudentCode:
@@ -30,7 +30,7 @@ def hand_in(weaker: Weaker) -> Iterator[Hand]:
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    """A file that anyone may read, were it not for Landlock."""
+    """Create a file that anyone could read without Landlock."""
     path = tmp_path / "secret.txt"
     path.write_text("secret")
     return path

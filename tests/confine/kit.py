@@ -1,6 +1,7 @@
-"""What is handed in to try the layers of confinement, and how to ask what became of it.
+"""Submissions that attack the sandbox layers, and helpers that observe the result.
 
-A layer that this kernel or user does not have is skipped, with the reason; run as root and as another user to see all.
+A layer that is unavailable to this kernel or user is skipped, with the reason; run as root and as an ordinary user to
+test all.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ needs_seccomp = pytest.mark.skipif(
 )
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can become another user")
 
-# What the tests hand in. ``attempt`` says how the kernel answered, in the name of the error.
+# The submission of these tests. ``attempt`` returns the name of the kernel's error.
 TRY = """
 import ctypes, errno, fcntl, os, signal, socket, struct, threading
 libc = ctypes.CDLL(None, use_errno=True)
@@ -66,20 +67,20 @@ def attempt(student: StudentCode, code: str) -> str:
 
 
 def process_of(student: StudentCode) -> int:
-    """The process that answers for ``student``."""
+    """Return the process that answers for ``student``."""
     attempt(student, "pass")
     assert student._process is not None
     return student._process.pid
 
 
 def status(pid: int) -> dict[str, str]:
-    """What the kernel says about a process."""
+    """Return the kernel's status of a process."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def ended(pid: int, within: float = 5.0) -> bool:
-    """Whether a process is gone, or has ended and waits to be collected, ``within`` seconds."""
+    """Return whether a process ends, or becomes a zombie, ``within`` seconds."""
     until = time.monotonic() + within
     while time.monotonic() < until:
         try:
@@ -92,7 +93,7 @@ def ended(pid: int, within: float = 5.0) -> bool:
 
 
 def in_child(function: Callable[[], Any]) -> Any:
-    """What ``function`` returns in a process of its own, or the name of the error with which the kernel refused."""
+    """Return the value of ``function`` in a separate process, or the name of the kernel's error."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -1,4 +1,4 @@
-"""Honest code does not notice any layer."""
+"""Test that no layer affects honest code."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_honest_code_does_not_notice(hand_in: Hand, without: tuple[str, ...]) ->
     assert run(student, "optimizes")
     assert student.failed_statements == []
     assert run(student, "absent", "no_such_library") == "No module named 'no_such_library'"
-    if "no_open" in student.layers:  # what cannot be opened is absent, which code is prepared for
+    if "no_open" in student.layers:  # a file that cannot be opened looks absent, which code can handle
         assert run(student, "absent", "hypothesis") == "No module named 'hypothesis'"
     assert run(student, "no_file") == "[Errno 2] No such file or directory: 'input.txt'"
     assert run(student, "asks_for_a_thread") == ("can't start new thread" if "seccomp" in student.layers else "started")

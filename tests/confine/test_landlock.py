@@ -1,4 +1,4 @@
-"""Files, programs, connections and signals, by Landlock alone."""
+"""Test Landlock alone: files, programs, connections and signals."""
 
 from __future__ import annotations
 

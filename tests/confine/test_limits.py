@@ -1,4 +1,4 @@
-"""Resources that run out, privileges that are gone."""
+"""Test resource limits and dropped privileges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that try to stay, and processes that one should not reach."""
+"""Test processes that try to outlive their worker, and processes that must be out of reach."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ def test_chains_of_processes_cannot_outrun_the_sweep(hand_in: Hand) -> None:
     assert users.has_processes(uid)
     student.close()
     until = time.monotonic() + 5
-    while users.has_processes(uid):  # what has been killed takes a moment to be gone
+    while users.has_processes(uid):  # a killed process takes a moment to disappear
         assert time.monotonic() < until
 
 
 @needs_root
 def test_who_is_someone_else_is_neither_taken_nor_ended() -> None:
-    uid = users.Pool().take()  # free again at once
+    uid = users.Pool().take()  # the uid is free again at once
     assert uid is not None
     own = subprocess.Popen(["sleep", "600"], user=uid, group=uid, extra_groups=[])
     try:
-        child = os.fork()  # whose child the other one is not
+        child = os.fork()  # the other process is not a child of this one
         if child == 0:
             try:
                 users.kill_all(uid)
@@ -141,7 +141,7 @@ def test_the_oracle_is_out_of_reach(hand_in: Hand, weaker: Weaker) -> None:
         (ptrace, attach), (look,) = (numbers("ptrace 101 117")[0], 16), numbers("process_vm_readv 310 270")
         assert run(student, "call", ptrace, attach, oracle.pid) == "EPERM"
         assert run(student, "call", look, oracle.pid) == "EPERM"
-        if IS_ROOT:  # who alone can look into it
+        if IS_ROOT:  # the only user who can inspect the process
             opened = sorted(int(fd.name) for fd in Path(f"/proc/{oracle.pid}/fd").iterdir())
             assert opened[:3] == [0, 1, 2]
             assert len(opened) == 4

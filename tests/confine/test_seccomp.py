@@ -1,4 +1,4 @@
-"""System calls, by seccomp alone; and the filter of both machines, interpreted."""
+"""Test seccomp alone, and interpret the filters of both machines."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_without_landlock_nothing_is_opened_or_changed(hand_in: Hand, secret: Pa
 
 
 def interpreted(program: seccomp.Filter, machine: str, number: int, *arguments: int) -> int | str:
-    """What the kernel does with a call under ``program``: "allow", "kill", or the number of an error."""
+    """Return the kernel's action on a call under ``program``: "allow", "kill", or the number of an error."""
     given = [*arguments, 0, 0, 0, 0, 0, 0][:6]
     data = struct.pack("=IIQ6Q", number, seccomp.MACHINES[machine], 0, *given)
     steps = list(struct.iter_unpack("=HBBI", program.code))

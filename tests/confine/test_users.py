@@ -1,4 +1,4 @@
-"""Where the grader is root, each worker is a user of its own."""
+"""Test that each worker has its own user if the grader is root."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 @needs_root
 @needs_seccomp
 def test_each_worker_is_a_user_of_its_own_in_no_group_with_a_scratch_folder_of_its_own(hand_in: Hand) -> None:
-    # Without Landlock this is so even where other users cannot read Python's library.
+    # Without Landlock this holds even if other users cannot read Python's library.
     code = "def who(): return os.getresuid(), os.getresgid(), os.getgroups(), os.stat('.').st_uid, os.getcwd()"
     one = hand_in(code, without=("landlock",))
     users, gids, groups, owner, folder = run(one, "who")
@@ -31,7 +31,7 @@ def test_each_worker_is_a_user_of_its_own_in_no_group_with_a_scratch_folder_of_i
     with one.fresh_process() as other:
         used = run(other, "who")[0][0]
         assert used != users[0]
-    with one.fresh_process() as another:  # the number of a worker that has ended is used again
+    with one.fresh_process() as another:  # the uid of a worker that has ended is reused
         assert run(another, "who")[0][0] == used
 
 

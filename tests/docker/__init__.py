@@ -1,1 +1,1 @@
-"""What needs Docker and takes minutes: run by ``make docker-test``, not by ``make test``."""
+"""Tests that need Docker and take minutes: ``make docker-test`` runs them, ``make test`` does not."""

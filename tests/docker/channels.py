@@ -1,6 +1,6 @@
-"""Every channel as its platform runs it: the command line, the image, Gradescope's and PrairieLearn's containers.
+"""Run every channel as its platform does: the command line, the image, Gradescope's and PrairieLearn's containers.
 
-A channel grades a folder and gives back an ``Outcome``: what all of them must agree on.
+A channel grades a folder and returns an ``Outcome``, which must be the same on all channels.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from pathlib import Path
 
 from autograder import lms
 from autograder.assignment import ASSIGNMENT
-from autograder.core.zips import zip_entries
+from autograder.core.zip_writer import zip_entries
 from autograder.grading import rubric
-from autograder.lms.package import make_secret
+from autograder.lms.package_files import make_secret
 from tests.validators import gradescope as gradescope_validator
 from tests.validators import prairielearn as prairielearn_validator
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = os.environ.get("BASE_IMAGE") or "python:3.11-slim-bookworm"
-MEMORY, CPUS = "768m", "0.5"  # Gradescope's smallest box
+MEMORY, CPUS = "768m", "0.5"  # Gradescope's smallest container
 HEADLINE = re.compile(r"^\S+ +([\d.]+) / ([\d.]+) points$", re.MULTILINE)
 
 
 @dataclass
 class Outcome:
-    """A score, the points of each check in order, and what else a test may want to see."""
+    """A score, the points of each check in order, and other output that tests inspect."""
 
     score: float
     points: list[float] = field(default_factory=list)
-    text: str = ""  # what the student reads, or the platform's file
-    log: str = ""  # what staff read
+    text: str = ""  # the text that the student reads, or the platform's file
+    log: str = ""  # the output that staff read
     status: int = 0
     seconds: float = 0.0
 
 
 def docker(*arguments: str, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A docker command; what it says goes into the error where it fails."""
+    """Run a docker command; if it fails, the error contains its output."""
     done = subprocess.run(
         ["docker", *arguments], capture_output=True, text=True, check=False, env=os.environ | environment
     )
@@ -56,7 +56,7 @@ def docker(*arguments: str, check: bool = True, **environment: str) -> subproces
 
 
 def image(target: str) -> str:
-    """The image for ``target``, built unless it is there."""
+    """Return the image for ``target``; build it if it is missing."""
     done = subprocess.run(
         ["sh", "docker/image.sh"],
         cwd=ROOT,
@@ -86,7 +86,7 @@ def _printed(command: list[str], folder: Path) -> Outcome:
 
 
 def by_command(folder: Path) -> Outcome:
-    """``make grade``, and the points from its report."""
+    """Run ``make grade``, and return the points from its report."""
     with tempfile.TemporaryDirectory() as place:
         target = Path(place) / "report.json"
         outcome = _printed([".venv/bin/python", "-m", "autograder", "grade", "--json", str(target)], folder)
@@ -96,7 +96,7 @@ def by_command(folder: Path) -> Outcome:
 
 
 def by_image(folder: Path) -> Outcome:
-    """``make docker-grade``."""
+    """Run ``make docker-grade``."""
     return _printed(["sh", "docker/grade.sh"], folder)
 
 
@@ -109,7 +109,7 @@ class Gradescope:
 
     @classmethod
     def from_zip(cls, package: bytes, wheels: Path, base: str = BASE) -> Gradescope:
-        """With the image that Gradescope makes from the zip file, once."""
+        """Build the image that Gradescope makes from the zip file, once."""
         self = cls("gpt-assembly-gradescope-zip")
         started = time.perf_counter()
         name = docker(
@@ -120,7 +120,7 @@ class Gradescope:
         ).stdout.strip()
         try:
             with tempfile.TemporaryDirectory() as folder:
-                # Modes are not kept, as by unpackers that know nothing of them.
+                # File modes are lost, as with unpackers that ignore them.
                 zipfile.ZipFile(io.BytesIO(package)).extractall(Path(folder) / "source")
                 os.chmod(folder, 0o755)
                 (Path(folder) / "results").mkdir()
@@ -135,7 +135,7 @@ class Gradescope:
         return self
 
     def __call__(self, folder: Path, cpus: str = "2", metadata: dict[str, object] | None = None) -> Outcome:
-        """One submission, in a box with Gradescope's memory."""
+        """Grade one submission in a container with Gradescope's memory."""
         started = time.perf_counter()
         with tempfile.TemporaryDirectory() as place:
             results = Path(place) / "results"
@@ -163,7 +163,7 @@ class Gradescope:
 
 
 class PrairieLearn:
-    """PrairieLearn's external grader: a container of the question's image for each submission, started as it says."""
+    """PrairieLearn's external grader: a container of the question's image for each submission."""
 
     def __init__(self, package: bytes) -> None:
         self.folder = Path(tempfile.mkdtemp())
@@ -200,7 +200,7 @@ class PrairieLearn:
 
 
 def package(platform: str, **options: str) -> bytes:
-    """The zip file for an instructor, with a new secret."""
+    """Return the instructor's zip file, with a new secret."""
     module = lms.get(platform)
     return zip_entries(module.package(ASSIGNMENT, make_secret(), options.get("image", "")))  # type: ignore[attr-defined]
 

@@ -1,6 +1,6 @@
-"""``python -m tests.docker.parity [FILE ...]``: the score of each submission on every channel, which must be the same.
+"""``python -m tests.docker.parity [FILE ...]``: require the same score of each submission on every channel.
 
-Without arguments, 20 files of the bank: variants, mistakes, attacks and broken ones, taken at even distances.
+Without arguments, it uses 20 files of the bank at regular intervals: variants, mistakes, attacks and broken ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SHARES = {"variants": 5, "mistakes": 8, "attacks": 4, "broken": 3}
 
 
 def chosen() -> list[Path]:
-    """20 files, the same at every call."""
+    """Return 20 files, the same ones on every call."""
     files = []
     for folder, share in SHARES.items():
         there = bank_file.paths(folder)
@@ -29,7 +29,7 @@ def chosen() -> list[Path]:
 
 
 def write(file: Path, folder: Path) -> Path:
-    """The submission of a bank file as a folder that any user may read."""
+    """Write the submission of a bank file as a folder that every user can read."""
     place = folder / file.stem
     place.mkdir()
     bank_file.load(file).write(place)
@@ -38,7 +38,7 @@ def write(file: Path, folder: Path) -> Path:
 
 
 def main(files: list[Path]) -> int:
-    """Print the table; 1 where channels differ."""
+    """Print the table; return 1 if channels differ."""
     table = Table("submission", "make grade", "image", "Gradescope", "PrairieLearn", "", box=None, pad_edge=False)
     differ = 0
     with contextlib.ExitStack() as stack:

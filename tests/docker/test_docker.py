@@ -1,4 +1,4 @@
-"""The real thing: the image, and the packages as Gradescope and PrairieLearn run them, in containers."""
+"""Test the image, and the packages as Gradescope and PrairieLearn run them, in real containers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MLP:
         while True:
             self.kept.append(bytearray(b"x" * (64 << 20)))
 """
-# What is in the image, a line for each thing that should not be.
+# Script that lists each thing in the image that should not be there.
 INSIDE = """
 test "$(id -u)" != 0 || echo root
 command -v gcc make pip
@@ -63,14 +63,14 @@ def prairielearn() -> Iterator[PrairieLearn]:
 
 @pytest.fixture
 def open_tmp(tmp_path: Path) -> Path:
-    """A folder that the image's user may read too."""
+    """Return a folder that the image's user can read too."""
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     return tmp_path
 
 
 def reference(folder: Path, extra: str = "") -> Path:
-    """The solution, with a later definition that wins."""
+    """Write the solution with a later definition, which takes precedence."""
     place = folder / "ada"
     place.mkdir()
     for name in ("gpt.py", "paper.py"):

@@ -1,4 +1,4 @@
-"""One validator a platform: ``problems(text)`` lists what the platform would not take, or would take otherwise.
+"""One validator per platform: ``problems(text)`` lists everything that the platform would reject or misread.
 
-Written from the platforms' own documents, and stricter than they are where those leave something open.
+They follow the platforms' own documentation, and are stricter wherever it is vague.
 """

@@ -1,4 +1,4 @@
-"""What the validators share: fields with their types, and text that is no more than text."""
+"""Helpers that the validators share: fields with their types, and harmless text."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 
 Rule = Callable[[Any], bool]
 MAX_TEXT = 2000
-MAX_DOCUMENT = 1 << 20  # bytes; PrairieLearn's limit, and far more than any of them needs
+MAX_DOCUMENT = 1 << 20  # bytes; PrairieLearn's limit, and far more than any file needs
 
 
 def number(value: Any) -> bool:
-    """A finite JSON number; a bool is none."""
+    """Return whether a value is a finite JSON number, and not a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def text(value: Any) -> bool:
-    """Text that can stand on a page: no control or direction characters, no half characters, not endless."""
+    """Return whether a value is text for a page: not too long, no control characters or lone surrogates."""
     return (
         isinstance(value, str)
         and len(value) <= 4 * MAX_TEXT
@@ -35,7 +35,7 @@ def one_of(*values: str) -> Rule:
 
 
 def document(source: str) -> tuple[Any, list[str]]:
-    """The JSON value in ``source``, read without what only Python takes for JSON."""
+    """Return the JSON value in ``source``, without Python's extensions of JSON."""
     found = [] if len(source.encode("utf-8", "replace")) <= MAX_DOCUMENT else ["larger than 1 MiB"]
 
     def refuse(constant: str) -> None:
@@ -54,7 +54,7 @@ def document(source: str) -> tuple[Any, list[str]]:
 
 
 def check(value: Any, rules: dict[str, Rule], where: str) -> list[str]:
-    """What is wrong with the object ``value``: fields that are unknown or of the wrong kind."""
+    """Return the faults of the object ``value``: unknown fields, or fields of the wrong type."""
     if not isinstance(value, dict):
         return [f"{where}: not an object"]
     unknown = [f"{where}: {key}: no such field" for key in value if key not in rules]

@@ -1,4 +1,4 @@
-"""Gradescope's results.json, submission_metadata.json and the zip file of an autograder."""
+"""Validate Gradescope's results.json, submission_metadata.json and an autograder's zip file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def problems(source: str) -> list[str]:
         found.append("no score, neither at the top nor in a test")
     found += [f"tests[{n}]: no name" for n, test in enumerate(tests) if not test.get("name")]
     found += [f"tests[{n}]: {why}" for n, test in enumerate(tests) for why in _points(test)]
-    # HTML from a submission must have no chance: everything is shown as plain text.
+    # HTML from a submission must have no effect, so everything is shown as plain text.
     wanted = {"output_format": value, "test_output_format": value, "test_name_format": value}
     found += [f"{key}: not text" for key, where in wanted.items() if where.get(key) != "text"]
     found += [
@@ -81,7 +81,7 @@ def _points(test: dict[str, Any]) -> list[str]:
 
 
 def package_problems(data: bytes) -> list[str]:
-    """What is wrong with a zip file that is to be uploaded."""
+    """Return the faults of a zip file to upload."""
     found = []
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         modes = {info.filename: info.external_attr >> 16 for info in archive.infolist()}

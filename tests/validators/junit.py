@@ -1,4 +1,4 @@
-"""JUnit XML as its common readers agree on it: suites of cases with one outcome at most, and counts that add up."""
+"""Validate the JUnit XML that common readers agree on: cases with at most one outcome, and consistent counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PrairieLearn's results.json of an external grader, and the info.json of an externally graded question."""
+"""Validate an external grader's results.json and an externally graded question's info.json for PrairieLearn."""
 
 from __future__ import annotations
 
@@ -79,6 +79,6 @@ def problems(source: str) -> list[str]:
 
 
 def info_problems(source: str) -> list[str]:
-    """What is wrong with a question's info.json."""
+    """Return the faults of a question's info.json."""
     value, found = fields.document(source)
     return found or fields.check(value, INFO, "info") + [f"info: no {key}" for key in INFO if key not in value]

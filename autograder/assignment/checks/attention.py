@@ -43,9 +43,9 @@ FEW = {
 }
 SMALL_SCALE = 0.2  # inputs this small don't saturate the softmax
 # Inputs this large give scores that a fill of -20 doesn't mask; the first size with finite outputs is used, since a
-# softmax that is written out may overflow.
+# hand-written softmax may overflow.
 BIG = (8, 4, 2)
-SMALL = 1e-5  # of the largest output: float32 rounding
+SMALL = 1e-5  # relative to the largest output: float32 rounding
 ALIKE = 1e-3  # difference between nearly equal positions: equal ones would give the check away
 SEPARATE = (
     mistakes.attention.HEADS_WRONG_NUMBER,
@@ -62,14 +62,14 @@ SCRAMBLING = {mistakes.attention.MERGE_WITHOUT_TRANSPOSE, mistakes.attention.SPL
 def attention_comparison(
     student: StudentCode, oracle: Oracle, shapes: list[tuple[int, int]], module_rng: np.random.Generator
 ) -> Comparison:
-    """Compare with the oracle at H heads; T=1 counts first, since queries and keys don't matter there."""
+    """Compare with the oracle at H heads; T=1 comes first, since queries and keys don't matter there."""
     return compare_attention(student, oracle, H, shapes, module_rng)
 
 
 def test_shape(student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator) -> None:
     """The output has the shape of the input, for any B and T up to T_max."""
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
-    if outputs.find_unusable(module.pull()):  # the initial loss judges these
+    if outputs.find_unusable(module.pull()):  # the initial loss depends on these
         module.push(random_weights_for(module, rng))
     cases = [(module, batch, length) for batch, length in (*shapes, (1, 1), (3, T_MAX))]
     cases.append((student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": LONG}), 1, LONG))
@@ -117,7 +117,7 @@ def test_heads(
         )
     if attention_comparison.initial_gap:
         raise Failed(
-            "With its own initial weights, the output matches no known attention; fix the formula check first."
+            "With the class's own initial weights, the output matches no known attention; fix the formula check first."
         )
     wrong = [row for row in attention_comparison.match.mistakes if row in SEPARATE]
     if wrong:
@@ -133,7 +133,7 @@ def test_heads(
         extra = other.mistakes - attention_comparison.mistakes
         found = sorted((row for row in extra if row in SEPARATE), key=lambda row: row.name)
         if found:
-            layouts.pop("attention", None)  # with another H, the class computes a different function
+            layouts.pop("attention", None)  # with a different H, the class computes a different function
             raise Failed(
                 f"For H={heads}, the output doesn't match the formula with d_head={D // heads}.",
                 causes=found[:1],
@@ -262,7 +262,7 @@ def compare_attention(
     d: int = D,
     expected: Collection[Mistake] | None = None,
 ) -> Comparison:
-    """Compare the class with the oracle for that number of heads."""
+    """Compare the class with the oracle for the given number of heads."""
     sizes = {"d": d, "H": heads, "T_max": T_MAX}
     inputs = [rng.standard_normal((*shape, d)) for shape in shapes]
     inputs += [draw_nearly_equal_rows(rng, *shapes[1], d), rng.standard_normal((1, 1, d))]
@@ -318,7 +318,7 @@ def explain_sizes(error: Raised, module: ModuleProxy, B: int, T: int, rng: np.ra
 
 
 def require_output(out: Any, x: np.ndarray) -> np.ndarray:
-    """Return the output for ``x`` if it is valid; raise Failed otherwise, with the mask mistake that its NaNs show."""
+    """Return the output for ``x`` if it is valid; otherwise raise Failed, with the mask mistake that NaNs reveal."""
     if isinstance(out, np.ndarray) and out.shape == x.shape and out.dtype.kind == "f" and not np.isfinite(out).all():
         T = x.shape[1]
         bad = tuple(int(t) for t in np.flatnonzero(~np.isfinite(out).all((0, 2))))
@@ -353,14 +353,14 @@ def read_attention_weights(student: StudentCode, attention_comparison: Compariso
     layout = layouts.build_layout(match.layout, shapes, {"d": D, "H": H})
     assert layout is not None
     flat = np.concatenate([*(attention_comparison.weights[p.name].reshape(-1) for p in own), [0.0, 1.0]])
-    length = D // H  # positions that fit into one head
+    length = D // H  # positions, few enough to fit into one head
     for role in {"v", "o"} & layout.keys():  # the input itself may serve as values
         flat[layout[role]] = 0.0
         flat[[layout[role][0, i, i] for i in range(length)]] = 1.0
     for name in ("v.bias", "o.bias"):
         if name in layout:
             flat[layout[name]] = 0.0
-    # A new module: state left by earlier calls is judged elsewhere.
+    # Build a new module, since other checks test state left by earlier calls.
     module = student.build("MultiHeadAttention", {"d": D, "H": H, "T_max": T_MAX})
     places = layouts.number_entries(shapes)
     module.push({name: flat[place].astype(np.float32) for name, place in places})

@@ -29,7 +29,7 @@ from autograder.sandbox.remote.student_code import StudentCode
 CLOSE = 1e-4  # float32, entries of order 1
 Pair = tuple[np.ndarray, np.ndarray]
 Row = tuple[slice | int, ...]  # the index of a row, along any axis
-ROWS = 2  # of T_max tokens, as input to a tied model
+ROWS = 2  # rows of T_max tokens, as input to a tied model
 CLOSE_TO_1 = 0.05  # a standard deviation of 65 x 128 entries
 
 
@@ -176,7 +176,7 @@ def _require_shared_table(student: StudentCode, n: Dims, deducted: set[Mistake],
     before = outputs.require_logits(model(idx), (ROWS, n.T_max, n.V)).astype(np.float64)
 
     def change_of_logits(token: int, name: str, row: Row) -> tuple[np.ndarray, np.ndarray]:
-        """Measure how far a token's own logit and all others move when its row is negated, relative to the largest.
+        """Measure how much a token's own logit and all others change when its row is negated, relative to the largest.
 
         A shift of all logits does not count, so log probabilities may be returned as logits.
         """
@@ -220,7 +220,7 @@ def _require_shared_table(student: StudentCode, n: Dims, deducted: set[Mistake],
 
 
 def _candidate_rows(model: ModuleProxy, n: Dims, token: int) -> Iterator[tuple[str, Row]]:
-    """Yield where a token's vector may be: in a token table, or in one shared by tokens and positions."""
+    """Yield the possible locations of a token's vector: in a token table, or in one shared by tokens and positions."""
     for p in model.parameters:
         for axis, size in enumerate(p.shape):
             if p.grad and size in (n.V, n.V + n.T_max) and p.size == size * n.d:
@@ -262,7 +262,7 @@ def _products_of_weights(
 ) -> list[list[Pair]]:
     """Return the products of the module's weights, then those with the output projection transposed.
 
-    Empty if the layout is unknown. Mistakes of the module itself are deducted in its own check.
+    The result is empty if the layout is unknown. The module's own check deducts its mistakes.
     """
     comparison = attention.compare_attention(student, oracle, n.H, shapes, rng, n.d, expected=deducted)
     if comparison.match is None or comparison.match.count != n.H:

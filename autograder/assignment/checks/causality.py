@@ -1,8 +1,9 @@
-"""The dependence of each logit: on nothing later, on everything earlier, and on no other row of the batch.
+"""Test that each logit depends on all earlier tokens, on no later one, and on no other row of the batch.
 
 The two sides of a comparison run in different processes, so that neither can remember the other's calls, and with
-weights set by the grader: at their initial values some leaks are too small to see. If a mistake in a class has been
-named, the oracle's output with that mistake counts too, since two processes of one student may find a way to talk.
+weights set by the grader, since at the initial weights some leaks are too small to see. If a mistake in a class has
+been named, the oracle's output with that mistake counts too, since two processes of one submission may find a way to
+communicate.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ pytestmark = [
     pytest.mark.usefixtures("logits_depend_on_weights"),
 ]
 
-TOLERANCE = 1e-6  # of the largest logit; a causal model's logits on a CPU change by exactly 0
-ORACLE_TOLERANCE = 1e-5  # of the largest logit, if one side is the oracle's: it sums in another order
+TOLERANCE = 1e-6  # relative to the largest logit; on a CPU, a causal model's logits change by exactly 0
+ORACLE_TOLERANCE = 1e-5  # the same if one side is the oracle's, which sums in a different order
 ALIKE = 1e-3  # difference between nearly equal positions: code could recognise equal ones
 CONSTANT = 3e-2  # of the largest logit: what ALIKE comes to through all blocks
 KEPT, CHANGED = 2, [0, 1, 3, 4, 5, 6]  # the row that stays, with changed rows before and after it
 SUFFIXES = 4  # the first rows in CHANGED get a new suffix, the others one new token
 SMALL_SCALE = 0.2
-LEAST_CHANGE = 1e-5  # of the largest logit; the least by which an earlier token must change a logit
+LEAST_CHANGE = 1e-5  # relative to the largest logit; the least by which an earlier token must change a logit
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Logits (B, T, V) of the same rows before and after a change, and the position each change starts at.
+    """Logits (B, T, V) of the same rows before and after a change, and the position at which each change starts.
 
-    ``rows_mix`` is how far the logits of a row change when all other rows do; 0 within rounding.
+    ``rows_mix`` is how much the logits of a row change when all other rows do; 0 up to rounding.
     """
 
     before: np.ndarray
@@ -54,7 +55,7 @@ class Sides:
     tolerance: float = 0.0
 
     def change(self, row: int) -> np.ndarray:
-        """Return (T,): how far each position's logits changed, relative to the largest logit; 0 within rounding."""
+        """Return (T,): how much each position's logits changed, relative to the largest logit; 0 up to rounding."""
         change = np.abs(self.after[row] - self.before[row]).max(-1) / logit_scale(self.before)
         return np.where(change <= self.tolerance, 0, change)
 
@@ -105,7 +106,8 @@ def student_sides(
 ) -> Sides:
     """Measure the student's model.
 
-    The other side comes from the oracle if they agree up to rounding, else from a replica that sees only ``tokens``.
+    The other side comes from the oracle if it agrees with the model up to rounding, else from a replica that sees only
+    ``tokens``.
     """
     n = sizes.course
     if not whole.mistakes and (known := whole.forward(weighted_model, n, weighted_model.pull() | weights, module_rng)):
@@ -130,7 +132,7 @@ def oracle_sides(
     starts: tuple[int, ...],
     module_rng: np.random.Generator,
 ) -> Sides | None:
-    """Measure the oracle's composition of the classes with their mistakes; None if there are none or it is unknown."""
+    """Measure the oracle's composition of the classes and their mistakes; None if unknown or without mistakes."""
     if not whole.mistakes:
         return None
     model.push(weights)
@@ -236,7 +238,7 @@ def test_rows_sum_to_one(
     """A constant input gives the same logits at all positions."""
     n = replace(sizes.small, T_max=14)  # no other matrix has a size near T_max
     row = np.full((1, n.T_max), rng.integers(n.V))
-    # A norm over positions would amplify these differences; that mistake is deducted in its own check.
+    # A norm over positions would amplify these differences; a separate check deducts that mistake.
     epsilon = 0.0 if deducted & {mistakes.norm.NORM_OVER_TIME, mistakes.norm.NORM_OVER_BOTH} else ALIKE
     try:
         # In float64, since a norm along a constant axis amplifies rounding.
@@ -331,7 +333,7 @@ def compare_sides(
 ) -> Sides:
     """Compare ``before`` on ``tokens`` with ``after`` on tokens changed from ``starts`` on, in the rows CHANGED.
 
-    If rows mix, each runs in a batch of its own, so that this mistake is not taken for a leak through time.
+    If rows affect each other, each runs in its own batch, so that this mistake is not taken for a leak through time.
     """
     changed = tokens.copy()
     changed[CHANGED] = change_tokens(tokens[CHANGED], starts, V)

@@ -48,7 +48,7 @@ def oracle(suite: Suite) -> Oracle:
 
 @pytest.fixture(scope="session")
 def shapes(suite: Suite) -> list[tuple[int, int]]:
-    """Return the pairs (B, T) used by all checks of a class alone: honest code may cache results per length."""
+    """Return the pairs (B, T) that all checks of a single class use, since honest code may cache results per length."""
     return draw_shapes(suite.make_generator("shapes"))
 
 
@@ -70,7 +70,7 @@ def own_whole(
 
 @pytest.fixture(scope="session")
 def not_running(suite: Suite, sizes: Sizes, own_whole: WholeModel) -> tuple[str, ...]:
-    """Return the classes that do not run; none are looked for if the full model is known, or if the rubric says so."""
+    """Return the classes that do not run; none if the full model is known, or if the rubric carries none forward."""
     if not suite.carry_forward or own_whole.layout is not None:
         return ()
     with suite.student.fresh_process() as fresh:  # without the stubs of another check
@@ -106,7 +106,7 @@ def student_about_weights(
 
 
 def _replace_others(suite: Suite, request: pytest.FixtureRequest, checks: str, about: tuple[str, ...]) -> StudentCode:
-    """Return the submission with the classes replaced that do not run and that ``checks`` aren't ``about``."""
+    """Return the submission with correct classes for those that do not run and that ``checks`` aren't ``about``."""
     broken = request.getfixturevalue("not_running")
     replaced = [name for name in PARTS if name in broken and name not in about]
     suite.carried[checks] = replaced
@@ -115,7 +115,7 @@ def _replace_others(suite: Suite, request: pytest.FixtureRequest, checks: str, a
 
 @pytest.fixture(scope="module")
 def whole(own_whole: WholeModel, oracle: Oracle, student: StudentCode) -> WholeModel:
-    """Return the full model's comparison; unknown if a class of it is replaced."""
+    """Return the full model's comparison; unknown if one of its classes is replaced."""
     return own_whole if own_whole.student is student else WholeModel(student, oracle)
 
 

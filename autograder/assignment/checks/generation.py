@@ -1,4 +1,4 @@
-"""Sampling new tokens: the result, the context that each token is sampled from, and its distribution.
+"""The sampling of new tokens: shape, context and distribution.
 
 The right distribution is that of the student's own forward on the last T_max tokens, under weights that the grader
 sets. It comes from the oracle if the full model is known, else from a replica, which has not seen generate's samples.
@@ -111,7 +111,7 @@ def predictors(
         try:
             predict(model, n, rng.integers(0, n.V, (2, n.T_max)))
         except Raised:
-            break  # generate reports it, if it gets there
+            break  # if generate hits the same error, its own call reports it
         except Failed:
             continue
         break
@@ -271,5 +271,5 @@ def _check_long(
 
 
 def sizes_of_generation(sizes: Sizes) -> Dims:
-    """Return small sizes, but the course's T_max (code may crop to a number) and H=4 (there are 3 roles)."""
+    """Return small sizes, but the course's T_max (code may hard-code the crop) and H=4 (not 3, the number of roles)."""
     return replace(sizes.small, T_max=sizes.course.T_max, H=4, L=1)

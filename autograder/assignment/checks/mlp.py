@@ -52,7 +52,7 @@ def test_width(student: StudentCode, layouts: dict[str, Comparison], notes: Note
         entries = sum(p.size for p in used if p.is_matrix)
         if entries != 8 * d * d or 4 * d not in sizes:
             inner = entries / (2 * d)
-            other = inner in sizes  # two matrices of another hidden width
+            other = inner in sizes  # two matrices of a different hidden width
             width = f", as for a hidden width of {inner:g}" if other else ""
             raise Failed(
                 f"The matrices of MLP({d}) have {entries:,} entries{width}; with a hidden width of "

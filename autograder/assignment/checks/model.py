@@ -211,12 +211,12 @@ def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, note
 
 def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.random.Generator, notes: Notes) -> None:
     """GPT overfits one batch with Adam."""
-    student_about_gpt.release()  # the stubs of the earlier checks
+    student_about_gpt.release()  # the stubs that the earlier checks used
     n, (batch, length) = TRAINED, (8, 16)
     seed = int(rng.integers(1 << 31))
     model = student_about_gpt.build("GPT", n.arguments(), seed=seed)
     idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
-    if outputs.find_unusable(model.pull()):  # the initial loss judges these
+    if outputs.find_unusable(model.pull()):  # the initial loss depends on these
         model.push(whole_model.draw_initial_like_weights(model, rng))
     first = cross_entropy(outputs.require_logits(model(idx), (batch, length, n.V)), targets)
     try:
@@ -304,7 +304,7 @@ def _compare_around_stubs(
 def _compare_without_blocks(student: StudentCode, oracle: Oracle, sizes: Sizes, rng: np.random.Generator) -> Comparison:
     """Compare a model in which no block can be replaced; raise Failed if some parameters affect no logit.
 
-    With their matrices at zero the blocks add constants at most, which the final LayerNorm removes. All gains and
+    With all matrices at zero, the blocks add at most constants, which the final LayerNorm removes. All gains and
     biases are one, so it does not matter which is which.
     """
     student.release()  # the stubs, which were not used

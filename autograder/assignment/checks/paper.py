@@ -1,4 +1,4 @@
-"""The exercises on paper, written as functions: the matrices of a block, the expected initial loss, LayerNorm."""
+"""The paper exercises, written as functions: the matrices of a block, the expected initial loss, LayerNorm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autograder.assignment.sizes import Sizes
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
 
-WIDTHS = 24  # the widths tried are multiples of it, so that matrices may be listed per head
+WIDTHS = 24  # all widths are multiples of this, so that matrices may be listed per head
 EXACT = 1e-4  # relative: a student may compute in float32
 
 

@@ -39,7 +39,7 @@ def require_counted_parameters_used(
     deducted: set[Mistake],
 ) -> None:
     """Raise Failed if a correct count includes parameters that the model does not use."""
-    # Submodules that are never called are deducted in the class's own check.
+    # The class's own check deducts for submodules that are never called.
     if message := claims.about_parameters or (
         "" if mistakes.filter_by_effect(Effect.LEAVES_PARAMETERS_UNUSED, deducted) else claims.unused
     ):
@@ -238,7 +238,7 @@ def subtract_tensors(whole: parameter_count.Shapes, part: parameter_count.Shapes
 
 
 def find_causes(student: StudentCode, sizes: Sequence[Dims], deducted: set[Mistake]) -> tuple[str, list[Mistake], bool]:
-    """Return a hint, the mistakes that fit the counts of each class and its tensors, and whether any one is enough.
+    """Return a hint, the mistakes that fit each class's counts and tensors, and whether any single one is enough.
 
     A mistake inside a class is named only if the class's own check has seen it in the outputs, unless its tensors
     prove it. If two fit, mistakes that are already deducted take precedence.

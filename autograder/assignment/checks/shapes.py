@@ -70,7 +70,7 @@ def compare_table(student: StudentCode, n: Dims, B: int, T: int, rng: np.random.
     blocks = [tuple(shape) for shape in traced["parts"]]
     if len(blocks) != n.L:  # blocks that are not Block instances: expect the residual stream
         blocks = [stream] * n.L
-    # A row may have the model's actual shape or the right one: a wrong model is judged elsewhere.
+    # A row may have the model's actual shape or the right one, since other checks judge the model.
     stages = [("embeddings", {stream}), *((f"block {i}", {shape, stream}) for i, shape in enumerate(blocks, 1))]
     stages += [
         ("final LayerNorm", {stream}),

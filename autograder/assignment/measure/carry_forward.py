@@ -1,4 +1,4 @@
-"""Carry errors forward: find the definitions that do not run, which other checks replace by correct ones."""
+"""Carry errors forward: find the definitions that do not run, which other checks replace with correct ones."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
 from autograder.sandbox.remote.student_code import StudentCode
 
-PARTS = ("MultiHeadAttention", "MLP", "Block", "GPT")  # each after those that it uses
+PARTS = ("MultiHeadAttention", "MLP", "Block", "GPT")  # each class after those that it uses
 BATCH = 2
 
 
 def find_not_running(student: StudentCode, n: Dims) -> tuple[str, ...]:
-    """Return the classes that raise, hang, or return no usable tensor, each tried with correct ones of its parts."""
+    """Return the classes that raise, hang, or return no usable tensor, each tried with correct parts."""
     if _runs(student, "GPT", n):
         return ()
     broken: list[str] = []

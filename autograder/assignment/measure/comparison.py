@@ -18,13 +18,15 @@ from autograder.grading.verdict import Failed, Notes, Partial
 from autograder.sandbox.remote.errors import Raised, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
 
-# Of the largest entry. Float64 comes first; if nothing fits, float32 decides: honest code may create a float32
+# Relative to the largest entry. Float64 comes first; if nothing fits, float32 decides: honest code may create a float32
 # constant, and a finite mask may be large enough only there. The subtlest mistakes are off by 1e-3.
 EXACT, ROUNDED = 1e-9, 1e-4
 MOST_TENSORS = 64  # the most tensors that are tested for an effect one by one
-OWN_WEIGHTS = 1e-3  # of the largest entry at the class's own initial weights, where an accepted GELU may show more
+OWN_WEIGHTS = (
+    1e-3  # relative to the largest entry, at the class's own initial weights, where an accepted GELU may differ more
+)
 TINY = 1e-6  # outputs smaller than this are not compared with each other
-ROUGH = 3e-2  # of the largest entry: the error of bfloat16
+ROUGH = 3e-2  # relative to the largest entry: the error of bfloat16
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,12 @@ class Comparison:
 
     @property
     def match(self) -> Match | None:
-        """The explanation that fits the outputs; None if no known one does."""
+        """The explanation that fits the outputs; None if no known explanation fits."""
         return self.findings.matches[0] if self.findings.matches else None
 
     @property
     def left_out(self) -> set[str]:
-        """The tensors outside of stubs that kept their initial values: masks, learnt scales, those without effect."""
+        """The tensors outside stubs that kept their initial values: masks, learnt scales, tensors without effect."""
         return {p.name for p in self.module.parameters if not p.owner} - self.weights.keys()
 
     @property
@@ -74,20 +76,20 @@ def compare_with_oracle(
 
     Mistakes ``expected`` from an earlier comparison of the class are tried first. A first comparison that finds an
     explanation in float64 requires the same in float32, in which models run, and again at the initial weights. If
-    nothing fits, tensors without effect are left out; ``weights`` are the others.
+    nothing fits, tensors without effect are left out; ``weights`` holds the others.
 
     Args:
         oracle: The correct model.
-        component: The oracle's name of the class.
+        component: The oracle's name for the class.
         build: Builds the module, in float64 (True) or float32.
         inputs: The inputs.
         read: Returns the tensor in an output for a given input; raises Failed if there is none.
-        sizes: The arguments of the class.
+        sizes: The arguments of the class's constructor.
         rng: Generator for the weights.
         stubs: The linear maps in stubs, by component.
         expected: Mistakes to try first.
         scalars: If False, 0-dim parameters keep their initial values: a learnt temperature of 1 computes the formula,
-            and is one extra parameter.
+            but is one parameter too many.
     """
     comparison = _compare(oracle, component, build, inputs, read, sizes, rng, stubs, expected, scalars)
     if expected is not None:
@@ -131,7 +133,7 @@ def _compare(
         tensors = {p.name: weights[p.name].astype(dtype) for p in module.parameters if p.name in weights}
         maps = {name: matrix.astype(dtype) for name, matrix in (stubs or {}).items()}
         mistakes_first = double.mistakes if double else expected or ()
-        if double:  # what float64 explains need only roughly hold: code may cast to a lower precision
+        if double:  # an explanation found in float64 need only roughly hold here: code may cast to a lower precision
             rough_findings = oracle.identify(component, tensors, cases, sizes, maps, ROUGH, mistakes_first)
             if any(
                 {*penalised_mistakes(match.mistakes)} <= {*penalised_mistakes(double.mistakes)}
@@ -176,9 +178,10 @@ def _initial_gap(
     x: np.ndarray,
     stubs: Mapping[str, np.ndarray],
 ) -> float:
-    """Return how far a new module, with the weights that it draws itself, is from the explanation; 0 if close enough.
+    """Return how far a new module, at its own initial weights, is from the explanation; 0 if close enough.
 
-    The distance is relative to the largest entry. Weights whose output float32 does not determine are not compared.
+    The distance is relative to the largest entry. Weights are not compared if float32 is too coarse to determine their
+    output.
     """
     for dtype in (np.float32, np.float64):
         given = x.astype(dtype)
@@ -228,7 +231,7 @@ def _distance_at(
     y: np.ndarray,
     stubs: Mapping[str, np.ndarray],
 ) -> float:
-    """Return the distance of ``y`` from the explanation's output for ``x`` with ``weights``; 0 if that is not known."""
+    """Return the distance of ``y`` from the explanation's output for ``x`` with ``weights``, or 0 if it is unknown."""
     assert comparison.match is not None
     right = []
     for dtype in (np.float64, np.float32):
@@ -247,7 +250,7 @@ def _distance_at(
 
 
 def _draw_extra_input(x: np.ndarray, sizes: Mapping[str, int], rng: np.random.Generator) -> np.ndarray:
-    """Return an input of another batch size and length, three times as large."""
+    """Return an input of a different batch size and length, with entries three times as large."""
     shape = (len(x) + 2, x.shape[1] - 2, *x.shape[2:])
     if x.dtype == np.int64:
         return rng.integers(0, sizes["V"], shape)
@@ -312,7 +315,7 @@ def _find_idle_tensors(
 ) -> set[str]:
     """Return the names of tensors that can change without changing the output for ``x``; empty if forward is random.
 
-    Only the parameter count deducts them.
+    Only the parameter count deducts for these tensors.
     """
     if len(weights) > MOST_TENSORS:
         return set()
@@ -326,14 +329,14 @@ def _find_idle_tensors(
             if np.array_equal(read(module(x), x), before):
                 found.add(name)
             module.push({name: value})
-        module(x)  # with the former weights, before they go
+        module(x)  # with the previous weights, before they are overwritten
     except (Failed, StudentError):
         return set()
     return found
 
 
 def random_weights_for(module: ModuleProxy, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draw values of order 1 / sqrt(size) for matrices and of order 1 for vectors, for all tensors outside of stubs."""
+    """Draw values of order 1 / sqrt(size) for matrices and of order 1 for vectors, for all tensors outside stubs."""
     outputs.require_affordable(module)
     weights, kept = {}, outputs.mask_parameters(module)
     for p in module.parameters:
@@ -349,7 +352,7 @@ def penalised_mistakes(rows: Collection[Mistake]) -> list[Mistake]:
 
 
 def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Sequence[Mistake] = ()) -> None:
-    """Pass, or raise Partial for one known mistake, or Failed; the mistakes ``elsewhere`` are for another check."""
+    """Pass, or raise Partial for one known mistake, or Failed; a different check deducts the mistakes ``elsewhere``."""
     if comparison.noise:
         measured = f"Two passes of {what} on the same input in eval mode differ by up to {comparison.noise:.2g}."
         raise Failed(measured, causes=[mistakes.attention.DROPOUT_IN_EVAL])
@@ -419,7 +422,7 @@ def format_percent(gap: float) -> str:
 
 
 def _describe_unknown(comparison: Comparison, what: str) -> tuple[str, str]:
-    """Describe the difference and which simpler properties hold, if no known mistake fits."""
+    """Describe the difference if no known mistake fits, and the simpler properties that hold."""
     findings = comparison.findings
     if findings.is_incomplete:
         return (

@@ -20,7 +20,9 @@ from autograder.sandbox.remote.student_code import StudentCode
 BELOW, ABOVE = 0.024, 0.276  # the window around ln V: 4.15 to 4.45 for V=65
 BATCH = 1  # rows of T_max tokens: with the mean over all targets, the loss is known to 0.006
 ROWS_OF_TEXT = 4  # with one target per position
-ORACLE_TOLERANCE = 0.05  # of the largest logit: with embeddings as small as 0.01, another eps in a norm changes 1%
+ORACLE_TOLERANCE = (
+    0.05  # relative to the largest logit: with embeddings as small as 0.01, a different eps in a norm changes 1%
+)
 LOSS_TOLERANCE = 0.25  # relative; logits are only roughly normal
 
 
@@ -31,14 +33,15 @@ def initial_logits(
 
     Args:
         student: The submission.
-        whole: The comparison of the full model, which tells whether the oracle knows it.
+        whole: The comparison of the full model, which says whether the oracle knows it.
         steady: Whether forward is deterministic, so that the two sides have to agree.
         n: The sizes of the model.
         seed: The seed of its initial weights.
         idx: The tokens (B, T).
 
     Raises:
-        Failed: The model's own logits differ from those of the other side, so it does not compute with its weights.
+        Failed: The model's own logits differ from those of the other side, so the model does not compute with its
+        weights.
     """
     initial = student.build("GPT", n.arguments(), seed=seed)
     outputs.require_affordable(initial)
@@ -82,7 +85,7 @@ def load_sample_text(sizes: Sizes) -> tuple[np.ndarray, np.ndarray]:
 
 
 def explain_loss(initial: ModuleProxy, n: Dims, loss: float, deducted: set[Mistake]) -> tuple[str, list[Mistake]]:
-    """Explain a wrong initial loss by a mistake named in GPT's own check, or by the unembedding's initialisation."""
+    """Explain a wrong initial loss by a mistake found in GPT's own check, or by the unembedding's initialisation."""
     if known := mistakes.filter_by_effect(Effect.CHANGES_INITIAL_LOSS, deducted):
         return "", known
     # After a LayerNorm a logit has variance d std^2, which adds d std^2 / 2 to the loss.

@@ -1,4 +1,4 @@
-"""Steps shared by several criteria: from a model's outputs to numbers that can be compared."""
+"""Turn a model's outputs into numbers that can be compared, for several criteria."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.replies import MAX_NUMBER, parse_real
 from autograder.sandbox.remote.wire import Opaque
 
-LARGEST_WEIGHT = 1e6  # an initial weight beyond this was not drawn
+LARGEST_WEIGHT = 1e6  # an initial weight beyond this is uninitialised memory
 MOVES = 1e-6  # least change of an output when the weights change
 MOST = 6_000_000  # parameters, seven times those of the course's model
 TENSORS = 1024  # ten times those of the course's model with a tensor for each head
@@ -57,7 +57,7 @@ def require_tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
 def require_logits(output: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return the logits in ``output`` if they are a finite tensor of ``shape``; raise Failed otherwise.
 
-    Accepts the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
+    Accept the tensor itself, (logits, loss) with or without a loss, and a dict with the key "logits".
     """
     found = _find_logits(output)
     B, T, V = shape
@@ -112,7 +112,7 @@ def require_affordable(module: ModuleProxy) -> None:
 def random_matrices(
     model: ModuleProxy, rng: np.random.Generator, size: float, frozen: bool = False
 ) -> dict[str, np.ndarray]:
-    """Return new trainable matrices, or with ``frozen`` all, of standard deviation ``size`` / sqrt(last dimension).
+    """Return new trainable matrices (or all, with ``frozen``) of standard deviation ``size`` / sqrt(last dimension).
 
     With gains of 1 and biases of 0, the logits then have a standard deviation of about ``size``. The values are
     uniform, which is faster than normal and just as good.
@@ -129,7 +129,7 @@ def random_matrices(
 def mask_parameters(module: ModuleProxy) -> set[str]:
     """Return the names of parameters that hold no weights: triangular masks of two values, integers, complex numbers.
 
-    The parameter count deducts them once; with other values in them everything else would be wrong too.
+    The parameter count deducts them once; if their values changed, everything else would be wrong too.
     """
     claimed = {p.name for p in module.parameters if p.mask}
     if not claimed:
@@ -153,13 +153,13 @@ def _is_triangle(value: np.ndarray) -> bool:
 
 
 def find_unusable(weights: Mapping[str, np.ndarray]) -> str:
-    """Return the name of a tensor that no computation can start from, as ``torch.empty`` may leave it; "" if none."""
+    """Return the name of a tensor with unusable values, as ``torch.empty`` may leave them; "" if there is none."""
     return next((name for name, value in weights.items() if not (np.abs(value) <= LARGEST_WEIGHT).all()), "")
 
 
 @contextlib.contextmanager
 def blaming_initial_weights(module: ModuleProxy, weights: Mapping[str, np.ndarray] | None = None) -> Iterator[None]:
-    """Raise Failed about the initial ``weights``, or the module's own, instead of what follows from unusable ones."""
+    """Raise Failed if the initial ``weights``, or the module's own, are unusable."""
     try:
         yield
     except Failed:

@@ -22,8 +22,8 @@ from autograder.sandbox.remote.student_code import StudentCode
 
 SHORT = (2, 7)  # enough tokens for most weights; the embedding tables need more
 DRAWN = 32  # forward passes per mean
-FOLLOWS = 4.0  # times the variance of such a mean; weights without effect give a factor of 1
-SURE = 10.0  # standard errors of such a mean
+FOLLOWS = 4.0  # squared change over its variance by chance; 1 on average if the weights have no effect
+SURE = 10.0  # standard errors that a change must exceed
 PLAIN = "Is a table or matrix a plain tensor rather than an nn.Parameter?"
 ROUNDING = 1e-5  # of the largest logit
 ROUNDED_WEIGHTS = 2.0**-8  # relative, as in bfloat16
@@ -84,7 +84,7 @@ def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> C
             return Claims(about_parameters=message, hint=PLAIN, steady=steady)
         dead = sum(p.size for p in unused_parameters(model, n, rng, model.numel // 2 + 1))
     except (Failed, StudentError):
-        return Claims()  # the checks themselves report it
+        return Claims()  # the checks report the exception
     message = f"Of the {model.numel:,} parameters of a small GPT, {dead:,} don't affect any logit."
     return Claims(unused=message if dead else "", steady=steady)
 
@@ -99,7 +99,7 @@ def _mean_logits(model: ModuleProxy, idx: np.ndarray, n: Dims) -> tuple[np.ndarr
 
 
 def require_used_parameters(student: StudentCode, model: ModuleProxy, dims: Dims, rng: np.random.Generator) -> None:
-    """Raise Failed if parameters are counted that the model does not use.
+    """Raise Failed if the count includes parameters that the model does not use.
 
     If each class has exactly the tensors its formula needs, the count is right, even if forward forgets one: the
     class's own check deducts that. Otherwise every tensor has to change the logits.
@@ -177,9 +177,10 @@ def _count_used_entries(entries: Mapping[str, np.ndarray]) -> int:
 def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, most: int = 0) -> list[Parameter]:
     """Return the larger parameters of GPT at ``dims`` of which a random slice can change without changing any logit.
 
-    Empty once parameters that do move logits have ``most`` entries. A parameter that can't be set moves nothing.
+    Return none once parameters that do change logits have ``most`` entries. A parameter that can't be set counts as
+    changing nothing.
     """
-    few = rng.integers(0, dims.V, SHORT)  # no other shape, which a wrong model may refuse
+    few = rng.integers(0, dims.V, SHORT)  # this shape only: a wrong model may reject others
     every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
     weights = _draw_weights(model, rng)
     model.push(weights)

@@ -21,7 +21,7 @@ from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.replies import Parameter
 from autograder.sandbox.remote.student_code import StudentCode
 
-LAYERS = (1, 4)  # between these the scaled projections halve
+LAYERS = (1, 4)  # numbers of blocks: from one to the other, the scaled projections halve
 LOOSE_TOLERANCE = 0.1  # relative; the deviation of 64 x 64 entries is known to 0.011
 TOLERANCE = 0.08  # relative; seven standard errors when one matrix is compared with several
 KURTOSIS_TOLERANCE = 0.5  # half the gap between uniform entries (1.8) and normal ones (3)
@@ -103,7 +103,7 @@ class Scaling:
         return [other for other in others if all(other in matrices for matrices in self.models.values())]
 
     def ratios_to_block(self, *roles: str) -> list[float]:
-        """Return GPT's standard deviations at the first L over those of a single Block, for the roles known in both."""
+        """Return GPT's standard deviations at the first L relative to a single Block's, for the roles known in both."""
         return [self.deviation(role) / _mean_deviation(self.block[role]) for role in roles if role in self.block]
 
     def mean_statistics(self, role: str) -> MatrixStatistics:
@@ -113,7 +113,7 @@ class Scaling:
 
 
 def find_sublayers(student: StudentCode, layouts: Mapping[str, Comparison], n: Dims) -> list[Sublayer]:
-    """Find the layouts of attention and MLP at ``n``; an empty list if one is not known."""
+    """Find the layouts of attention and MLP at ``n``; return an empty list if one is unknown."""
     sublayers = []
     for component, name, sizes in (
         ("attention", "MultiHeadAttention", {"d": n.d, "H": n.H, "T_max": n.T_max}),
@@ -148,7 +148,7 @@ def measure_matrices(
 ) -> MatricesByRole:
     """Measure each role's matrix in every block of ``module``; omit roles without a tensor.
 
-    Of more sublayers than ``blocks``, only those that affect the output ``output_of(module)`` are measured.
+    If there are more sublayers than ``blocks``, measure only those that affect the output ``output_of(module)``.
     """
     outputs.require_affordable(module)
     values = module.pull()
@@ -177,7 +177,7 @@ def _select_effective(
     """Return the lists of tensors that affect the output; all of them if that can't be tested."""
     rng = np.random.default_rng(0)
     try:
-        weights = outputs.random_weights(module, rng)  # sublayers may start at zero
+        weights = outputs.random_weights(module, rng)  # the initial weights may be zero
         module.push(weights)
         before, effective = output_of(module), []
         for names in candidates:
@@ -198,7 +198,7 @@ def run_model(model: ModuleProxy, n: Dims) -> np.ndarray:
 
 
 def find_unreproducible(matrices: MatricesByRole, again: MatricesByRole) -> set[str]:
-    """Return the roles whose deviation is not finite or differs between models of one seed, as ``torch.empty`` does."""
+    """Return the roles whose deviation is not finite or differs between models of one seed, as with ``torch.empty``."""
     return {
         role
         for role in matrices
@@ -207,7 +207,7 @@ def find_unreproducible(matrices: MatricesByRole, again: MatricesByRole) -> set[
 
 
 def measure_block(student: StudentCode, sublayers: Iterable[Sublayer], n: Dims, seed: int) -> MatricesByRole:
-    """Measure the nonzero initial matrices of a single Block; empty if it cannot be built."""
+    """Measure the nonzero initial matrices of a single Block; return none if it cannot be built."""
     try:
         block = student.build("Block", {"d": n.d, "H": n.H, "T_max": n.T_max}, seed=seed)
         x = np.random.default_rng(0).standard_normal((2, n.T_max, n.d)).astype(np.float32)
@@ -257,7 +257,7 @@ def check_scaling_by_role(scaling: Scaling) -> None:
 
 
 def _explain_unscaled(scaling: Scaling, unscaled: list[str]) -> list[Mistake]:
-    """Return the mistake that explains why the roles ``unscaled`` do not have their factor, if it is known."""
+    """Return the known mistake, if any, that explains why the roles ``unscaled`` lack their factor."""
     all_roles = len(unscaled) == len(scaling.residual)
     for mistake, factor in WRONG_FACTORS if all_roles else ():
         if all(_is_scaled_by(scaling, role, factor) for role in unscaled):
@@ -285,17 +285,17 @@ def _explain_unscaled(scaling: Scaling, unscaled: list[str]) -> list[Mistake]:
 
 
 def _is_scaled_by(scaling: Scaling, role: str, factor: Callable[[int], float]) -> bool:
-    """Return whether the projection is ``factor(L)`` times a Block's own, or a neighbouring matrix, for every L."""
+    """Return whether for every L, a projection is ``factor(L)`` times a single Block's or a neighbouring matrix."""
     bases = [_mean_deviation(scaling.block[role])] if role in scaling.block else []
     bases += [scaling.deviation(other) for other in scaling.neighbours(role)]
     return any(all(is_roughly(scaling.deviation(role, L), base * factor(L)) for L in scaling.models) for base in bases)
 
 
 def _is_untouched(scaling: Scaling, role: str) -> bool:
-    """Return whether a projection that is equal for all L is as in a single Block, or initialised like the others."""
+    """Return whether a projection, equal for all L, equals a single Block's or is initialised like its neighbours."""
     ratios = scaling.ratios_to_block(role)
     changes = [ratio for ratio in scaling.ratios_to_block(*scaling.neighbours(role)) if not is_roughly(ratio, 1)]
-    if changes and role == "o":  # same shape as theirs, so one initialisation changes all equally
+    if changes and role == "o":  # "o" has the neighbours' shape, so a custom initialisation changes all of them equally
         return all(is_roughly(ratio, changes[0]) for ratio in ratios)
     return bool(changes) or all(is_roughly(ratio, 1) for ratio in ratios)
 
@@ -303,13 +303,16 @@ def _is_untouched(scaling: Scaling, role: str) -> bool:
 def _wrong_constants(scaling: Scaling) -> dict[str, float]:
     """Return each projection's factor relative to 1/sqrt(2L), if its initialisation shows that it is wrong.
 
-    The unscaled deviation may be that of a single Block, of the other matrices in the sublayer, or a usual one that GPT
-    has drawn for the projections only. A projection that fits none is wrong only if GPT has not drawn it anew.
+    The unscaled deviation may be that of a single Block, that of the other matrices in the sublayer, or a usual one
+    with which GPT has redrawn only the projections. A projection that fits none of these is wrong only if GPT has not
+    redrawn it.
     """
     unscaled = {
         role: float(np.mean(scaling.all_deviations(role, lambda L: math.sqrt(2 * L)))) for role in scaling.residual
     }
-    unscaled = {role: deviation for role, deviation in unscaled.items() if deviation > 0}  # 0 is scaled at any L
+    unscaled = {
+        role: deviation for role, deviation in unscaled.items() if deviation > 0
+    }  # zero weights count as scaled for any L
     for usual in USUAL_DEVIATIONS:
         if all(_is_close(deviation, usual(*scaling.fans[role])) for role, deviation in unscaled.items()):
             return {}
@@ -353,7 +356,7 @@ def _unscaled_deviation(scaling: Scaling, role: str) -> float:
 
 
 def _has_same_kurtosis(one: MatrixStatistics, other: MatrixStatistics) -> bool:
-    """Return whether both may come from the same kind of distribution, such as a normal one."""
+    """Return whether both matrices may come from the same kind of distribution, such as a normal one."""
     return abs(one.kurtosis - other.kurtosis) < KURTOSIS_TOLERANCE
 
 
@@ -377,5 +380,5 @@ def is_roughly(value: float, other: float) -> bool:
 
 
 def standard_deviation(value: np.ndarray) -> float:
-    """Return the standard deviation; it is 0 only for zeros, which count as scaled at any L."""
+    """Return the standard deviation; it is 0 only for zero weights, which count as scaled for any L."""
     return float(value.std()) or float(np.abs(value).max(initial=0))

@@ -28,7 +28,7 @@ from autograder.sandbox.remote.student_code import StudentCode
 UNLIKELY = math.log(1e9)
 PROMPTS = 64  # different prompts: enough that not all get their likeliest token by chance
 DRAWS = 4096  # for each of two seeds: enough to detect a temperature of 0.9
-NOISY = 32  # passes averaged if forward is random
+NOISY = 32  # passes to average if forward is random
 ALTERNATIVES: dict[str, list[Mistake]] = {  # ways to sample tokens, with the mistake
     "uniform sampling": [],  # may fit a few samples of any code
     "the logits at the first position": [mistakes.generation.GENERATE_FIRST_POSITION],
@@ -41,8 +41,8 @@ ALTERNATIVES: dict[str, list[Mistake]] = {  # ways to sample tokens, with the mi
 SAMPLE = (40, 2)  # rows, and characters per row, of the sample that is shown
 
 Predictor = Callable[[np.ndarray], np.ndarray]  # tokens (B, T) -> probabilities of the next token, (B, T, V)
-# The oracle's, if the full model is known, and a replica's, which decides if the two disagree: large weights can make
-# correct code round differently.
+# Predictions of the oracle if the full model is known, and of a replica, which decides if the two disagree: with
+# large weights, correct code can round differently.
 Predictors = tuple[Predictor, ...]
 Generate = Callable[[np.ndarray, int, int], np.ndarray]  # prompt (B, T), new tokens and seed -> tokens (B, T + new)
 
@@ -163,8 +163,8 @@ def predict(model: ModuleProxy, n: Dims, context: np.ndarray, seed: int = 0) -> 
 def mean_predictions(model: ModuleProxy, n: Dims, context: np.ndarray) -> np.ndarray:
     """Return the softmax of the logits, (B, T) -> (B, T, V): the mean of NOISY passes if two of them differ.
 
-    If forward is random, as with dropout that is always on, tokens follow that mean; the 1 / V covers tokens that so
-    many passes have not predicted.
+    If forward is random, as with dropout that is always on, tokens follow the mean; adding 1 / V covers tokens that
+    these passes did not predict.
     """
     first, again = (predict(model, n, context, seed) for seed in (0, 1))
     if np.array_equal(first, again):
@@ -176,7 +176,7 @@ def mean_predictions(model: ModuleProxy, n: Dims, context: np.ndarray) -> np.nda
 def sample_text(student: StudentCode, sizes: Sizes, rng: np.random.Generator) -> str:
     """Return text sampled from the untrained model; "" if the alphabet is not the course's.
 
-    One block is enough: untrained, the others change nothing a reader would see.
+    One block is enough: a reader would not notice more untrained ones.
     """
     n, (count, length) = replace(sizes.course, L=1), SAMPLE
     if len(sizes.alphabet) != n.V:
@@ -201,7 +201,7 @@ def compare_samples(
 ) -> None:
     """Raise Failed if the tokens after one of ``prompts`` do not follow its distribution.
 
-    The prompt is the one for which the last and the first position predict the most different distributions.
+    The test uses the prompt whose first and last positions predict the most different distributions.
 
     Args:
         call: Calls generate.
@@ -209,7 +209,7 @@ def compare_samples(
         predict_next: Returns the right distributions.
         n: The sizes of the model.
         prompts: The candidates for the prompt, (B, 2).
-        is_row_independent: Whether the rows of a batch are known not to mix.
+        is_row_independent: Whether the rows of a batch are known not to affect each other.
         rng: Generator for further prompts.
         notes: Records the distribution and the counts.
     """
@@ -218,7 +218,7 @@ def compare_samples(
     is_deterministic = np.array_equal(predict(model, n, prompts, 0), predict(model, n, prompts, 1))
     rows = DRAWS if is_deterministic else DRAWS // 4  # the mean of few passes is less precise
     prompt = np.repeat(prompts[chosen : chosen + 1], rows, 0)
-    # If rows may mix, predict in the batch that is sampled from.
+    # If rows may affect each other, predict with the same batch as the samples.
     p = predict_next(prompt[:1] if is_row_independent else prompt)[:, -1].mean(0)
     sampled, sampled_again = (call(prompt, 1, seed)[:, -1] for seed in (1, 2))
     is_seed_fixed = np.array_equal(sampled, sampled_again)
@@ -226,7 +226,7 @@ def compare_samples(
     notes.record(expected=[round(float(x), 4) for x in p], drawn=[int(x) for x in counts])
     subject = f"{counts.sum()} rows with the same prompt"
     if len(set(sampled)) == 1:
-        # A single sample for all rows may hit the likeliest token too; other prompts tell the two apart.
+        # One sample shared by all rows may be the likeliest token, too; other prompts tell the two apart.
         tokens = call(prompts, 1, 0)[:, -1]
         causes = [mistakes.generation.GENERATE_ONE_SAMPLE_PER_BATCH] if len(set(tokens)) == 1 else []
         if np.array_equal(tokens, predictions[:, -1].argmax(-1)):
@@ -328,13 +328,13 @@ def compare_likelihoods(
     Under correct sampling, the likelihood ratio of any alternative exceeds 1e9 with probability at most 1e-9 (Markov).
     """
     is_past = np.arange(start, tokens.shape[1]) > n.T_max
-    # Only past T_max can the crop be wrong; before that, generate itself may never use so long a context.
+    # The crop can be wrong only past T_max; up to there, generate may never use the full context.
     from_first = predict_next(tokens[:, : n.T_max])[:, -1] if is_past.any() else 1.0
     contexts = [tokens[:, max(0, position - n.T_max) : position] for position in range(start, tokens.shape[1])]
     predictions = list(predict_contexts(predict_next, contexts))
 
     def predictions_at(index: int) -> np.ndarray:
-        """Return the predictions (positions, B, V) at that index of each context, or at the nearest one."""
+        """Return the predictions (positions, B, V) at the given index of each context, or at the nearest one."""
         return np.stack([p[:, min(max(index, -p.shape[1]), p.shape[1] - 1)] for p in predictions])
 
     right, sampled = predictions_at(-1), tokens[:, start:].T

@@ -12,7 +12,7 @@ from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.student_code import StudentCode
 
 PARTS = {"Head", "MultiHeadAttention", "MLP", "Block"}
-# Weights in matrices, in units of d^2: they identify a part whose class has another name than in the handout.
+# Weights in matrices, in units of d^2: they identify a part whose class has a different name from the handout's.
 WEIGHTS = {"MultiHeadAttention": 4, "MLP": 8, "Block": 12}
 
 
@@ -57,8 +57,8 @@ def stub_parts(
 ) -> tuple[ModuleProxy, bool]:
     """Build the class ``name`` with stubs (linear maps) for the classes ``stubs``; return whether all are used.
 
-    A class that is not implemented, absent or raises in its constructor is replaced entirely. For a class that is not
-    used at all, a submodule of its size is replaced instead. ``trial`` is the input for this test.
+    A class that is absent, not implemented, or raises in its constructor is replaced entirely. For a class that is not
+    used at all, a submodule of its size is replaced instead. ``trial`` is an input for testing which classes are used.
     """
     student.use_stubs(stubs, [part for part in stubs if not is_usable(student, part)])
     try:
@@ -80,7 +80,8 @@ def stub_parts(
 def find_wrong_arguments(student: StudentCode, name: str, expected: Mapping[str, Mapping[str, int]]) -> str:
     """Return how the class ``name`` builds a part, now a stub, with sizes that differ from those ``expected``, or "".
 
-    Arguments go by name if the part's constructor has all the names, else by position. A longer T_max does no harm.
+    Arguments are passed by name if the part's constructor has all the names, else by position. A longer T_max does no
+    harm.
     """
     calls = student.constructor_calls()
     for part, sizes in expected.items():

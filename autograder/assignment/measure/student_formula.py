@@ -27,7 +27,7 @@ def expected_entries(dims: Dims) -> dict[str, float]:
 
 
 def call_formula(student: StudentCode, name: str, sizes: dict[str, int]) -> Any:
-    """Call a formula of the student's with model building disabled: it has to be derived on paper."""
+    """Call one of the student's formulas with model building disabled, since it has to be derived on paper."""
     return student.function(name, *sizes.values(), models=False)
 
 

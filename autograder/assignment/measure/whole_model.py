@@ -1,8 +1,8 @@
-"""The full model against the oracle: GPT's logits are those of its classes' layouts and mistakes, composed.
+"""Compare the full model with the oracle's composition of its classes, from their layouts and mistakes.
 
-A class is compared alone and around stubs. This file tests that GPT with its real blocks is their composition, also at
-the course configuration. The oracle then knows the student's logits for any weights, and gives the other side of every
-comparison. If no layout is known, the checks compare two of the student's processes.
+Each class is compared in isolation, around stubs. This file tests that GPT with its real blocks is the composition of
+the classes, also at the course configuration. The oracle then knows the student's logits for any weights, and gives the
+other side of every comparison. If no layout is known, the checks compare two of the student's processes.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.replies import Parameter
 from autograder.sandbox.remote.student_code import StudentCode
 
-CLOSE = 1e-3  # of the largest logit: another eps in each norm and float32 rounding come to 1e-4 through all blocks
-ROUGH = 3e-2  # of the largest logit: the error of bfloat16
-BATCHES = (9, 11, 13, 15, 17, 19)  # rows of the short case: no multiple of what code may group them by
+CLOSE = (
+    1e-3  # relative to the largest logit: through all blocks, rounding and a different eps in each norm add up to 1e-4
+)
+ROUGH = 3e-2  # relative to the largest logit: the error of bfloat16
+BATCHES = (9, 11, 13, 15, 17, 19)  # rows of the short case: not a multiple of any likely group size
 SHORT = 9  # positions, enough to confirm that a known model is the right one
-NEARLY = 0.95  # of the blocks' parameters: the smallest tensors are not looked at
+NEARLY = 0.95  # fraction of the blocks' parameters: the smallest tensors are not tested
 UNUSED = "Does forward apply every block, at every size?"
 ARGUMENTS = "Do Block and GPT pass every size on, or is one hard-coded?"
 
@@ -41,18 +43,18 @@ class WholeModel:
     """The result of comparing the full model.
 
     ``layout`` is None if GPT is not known to be the composition of its classes. ``difference`` describes a known
-    difference from that, ``unused`` the parameters without effect at the course configuration only; ``causes`` are
-    the mistakes that explain it.
+    difference from that composition, and ``causes`` are the mistakes that explain it. ``unused`` describes parameters
+    without effect at the course configuration only.
     """
 
     student: StudentCode
     oracle: Oracle
     layout: ModelLayout | None = None
-    order: tuple[int, ...] = ()  # the blocks' numbers in the listing, in the order in which they are applied
+    order: tuple[int, ...] = ()  # the blocks' numbers in the listing, in the order of application
     difference: str = ""
     causes: tuple[Mistake, ...] = ()
     unused: str = ""
-    without_blocks: bool = False  # whether the parameters without effect are those of all blocks
+    without_blocks: bool = False  # whether nearly no parameter of the blocks has an effect
 
     @property
     def mistakes(self) -> bool:
@@ -69,7 +71,7 @@ class WholeModel:
     ) -> Forward | None:
         """Return the oracle's forward for ``model``, a GPT of any sizes that has all these ``weights``.
 
-        None if that is not known, or if the model differs from it on a first input.
+        Return None if the forward is unknown, or if the model differs from it on a first input.
         """
         known = self.composed(model, n, weights)
         if known is None:
@@ -80,7 +82,7 @@ class WholeModel:
 
         def forward(idx: np.ndarray) -> np.ndarray:
             logits = known.logits(idx)
-            return own(idx) if logits is None else logits  # the model's own error, if any, explains it
+            return own(idx) if logits is None else logits  # the model's own error, if any, explains the difference
 
         idx = rng.integers(0, n.V, (2, min(n.T_max, SHORT)))
         try:
@@ -134,7 +136,7 @@ def compare_at(
     n: Dims,
     rng: np.random.Generator,
 ) -> WholeModel:
-    """Compare GPT at ``n`` with the composition of the classes in ``comparisons``, in float32 as it runs."""
+    """Compare GPT at ``n`` with the composition of the classes in ``comparisons``, in float32, the dtype it runs in."""
     unknown = WholeModel(student, oracle)
     if not {"attention", "mlp", "block", "model"} <= comparisons.keys() or not all(
         map(_is_known, comparisons.values())
@@ -143,7 +145,7 @@ def compare_at(
     parts = {component: _class_layout(comparisons[component]) for component in ("attention", "mlp", "block")}
     expected = _deducted(comparisons["model"].mistakes)
     # B and one T are drawn, so that a model cannot know the sizes of the comparison; one case is short, for a quick
-    # search for mistakes, and one of full length.
+    # search for mistakes, and one has full length.
     batches = int(rng.choice(BATCHES)), int(rng.integers(2, 5))
     shapes = [(batches[0], min(SHORT, n.T_max)), (batches[1], int(rng.integers(n.T_max // 8 + 1, n.T_max)))]
     tokens = [rng.integers(0, n.V, shape) for shape in (*shapes, (2, n.T_max))]
@@ -160,13 +162,13 @@ def compare_at(
         model.push(weights)
         cases = [(idx, outputs.require_logits(model(idx), (*idx.shape, n.V)).astype(np.float32)) for idx in tokens]
     except (Failed, StudentError):
-        return unknown  # the checks themselves report it
+        return unknown  # the checks report the exception
     if not layout.names <= weights.keys():
         return unknown
     own = {name: weights[name] for name in layout.own}
 
     def compose_and_order(part: ClassLayout) -> tuple[ComposedModel | None, tuple[int, ...]]:
-        """Compose GPT with its own tensors as in ``part``; return it and the block order that gives ``cases``."""
+        """Compose GPT with its own tensors laid out by ``part``; return it and the block order that fits ``cases``."""
         composed = oracle.compose(replace(layout, parts=parts | {"model": part}), weights)
         return composed, composed.block_order(cases, CLOSE) if composed else ()
 
@@ -189,7 +191,7 @@ def compare_at(
             return _known_model(student, oracle, again.layout, order)
     others = {row for match in found.matches for row in _deducted(match.mistakes)} - expected
     if not others and any(_deducted(part.mistakes) for part in comparisons.values()):
-        return unknown  # some mistakes multiply rounding, so that nothing follows from a difference
+        return unknown  # some mistakes amplify rounding, so a difference proves nothing
     gap = f" by up to {format_percent(found.gap)} of the largest" if found.gap is not None else ""
     return WholeModel(
         student,
@@ -202,7 +204,7 @@ def compare_at(
 def _same_in_float64(
     student: StudentCode, oracle: Oracle, composed: ComposedModel, weights: Mapping[str, np.ndarray], n: Dims
 ) -> bool:
-    """Return whether GPT is the composition in float64, where code that casts to a lower precision casts nothing."""
+    """Return whether GPT is the composition in float64, where casts to a lower precision do not apply."""
     wide = {name: value.astype(np.float64) for name, value in weights.items()}
     idx = np.arange(2 * n.T_max).reshape(2, n.T_max) % n.V
     try:
@@ -286,7 +288,7 @@ def prefixes(whole: Sequence[Parameter], part: Sequence[Parameter]) -> list[tupl
 
 
 def _without_common_prefix(part: Sequence[Parameter]) -> list[Parameter]:
-    """Drop a first name that all tensors share, as of a class that only wraps another."""
+    """Drop a prefix that all tensors share, such as that of a class that only wraps another."""
     outer = {p.name.split(".")[0] for p in part}
     shorter = [p._replace(name=p.name.partition(".")[2]) for p in part]
     return shorter if len(outer) == 1 and all(p.name for p in shorter) else []

@@ -1,7 +1,7 @@
 """List the known mistakes, one row each, one file per component or criterion.
 
 A row is a constant of its file: code that needs this mistake refers to the constant. A new one needs a row and a file
-in tests/bank/mistakes. Imports without torch.
+in tests/bank/mistakes. This package never imports torch.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def _mask_with(fill: float) -> Function:
 
 
 def _merge_scaled(heads: Tensor) -> Tensor:
-    """Merge heads divided by sqrt(d_head), as they are if the attention weights are."""
+    """Merge heads divided by sqrt(d_head), as after dividing the attention weights."""
     return merge_heads(heads) / math.sqrt(heads.shape[-1])
 
 

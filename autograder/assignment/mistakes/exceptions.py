@@ -265,7 +265,7 @@ INFINITE_RECURSION = _exception(
     raises=(("RecursionError", r""),),
 )
 
-# Denials by the sandbox, listed so that nobody looks for a mistake in the code.
+# Actions that the sandbox denies, listed so that nobody searches the code for a mistake.
 SANDBOX_DENIES_THREADS = _exception(
     "sandbox_denies_threads",
     "The grader's sandbox allows no threads; elsewhere this may work.",

@@ -51,7 +51,7 @@ SCALING_OF_OTHER_MATRICES = _initial(
 )
 SCALING_WITHOUT_SQRT = _initial(
     "scaling_without_sqrt",
-    "Both are scaled by 1/(2L); variances add up, so the factor is its square root, 1/sqrt(2L).",
+    "Both projections are scaled by 1/(2L); the variances add, so the factor should be 1/sqrt(2L).",
     "the factor",
 )
 SCALING_INVERTED = _initial(

@@ -176,7 +176,7 @@ NORM_EPS_1E_6 = _norm(
 )
 NORM_EPS_1E_12 = _norm(
     "norm_eps_1e-12",
-    "LayerNorm has almost no eps; PyTorch uses 1e-5. Accepted.",
+    "LayerNorm's eps is very small; PyTorch uses 1e-5. Accepted.",
     "",
     steps=(Steps(normalise=partial(_normalise, eps=1e-12)),),
     accepted=True,

@@ -40,10 +40,10 @@ class CountChange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mistake:
-    """Hold everything about one mistake: its message, and how it shows.
+    """Hold everything about one mistake: its message and its effects.
 
     ``steps`` are the wrong models with which the oracle reproduces it. A mistake that depends on the student's choice,
-    such as a fill value, has several; one that tensors, counts or another observation identify has none. An
+    such as a fill value, has several; a mistake that tensors, counts or another observation identify has none. An
     ``accepted`` row deducts nothing, and its sentence is a remark.
     """
 

@@ -1,1 +1,1 @@
-"""The truth: the grader's own functional GPT and its parameter arithmetic. No student code comes near it."""
+"""The truth: the grader's own functional GPT and its parameter arithmetic. Student code never runs in its process."""

@@ -63,7 +63,7 @@ class ModelLayout:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """All explanations of a class with the fewest mistakes: one without any if it is correct, or none at all.
+    """The explanations of a class with the fewest mistakes: one without any if it is correct, none if nothing fits.
 
     ``gap`` is the outputs' distance from the correct ones, relative to the largest, under the nearest layout of the
     tensors (None if they cannot be compared); ``position`` is the first that is off; ``alone`` says that sequences of
@@ -172,7 +172,7 @@ class Oracle:
     ) -> list[np.ndarray] | None:
         """Compute the outputs of an attention, MLP or block for ``inputs``, as in an earlier ``match`` of the class.
 
-        None if that takes too long, or if other tensors or sizes do not allow it.
+        Return None if that takes too long, or if the tensors or sizes do not allow it.
         """
         arguments = {
             "component": component,
@@ -202,7 +202,7 @@ class Oracle:
         return dict(self.ask("gradients", arguments | {"probe": probe, "idx": idx, "targets": targets}))
 
     def has_model(self, composed: ComposedModel) -> bool:
-        """Return whether the oracle's process has that model, and record it as the most recent."""
+        """Return whether the oracle's process has the model with this number, and record it as the most recent."""
         process = self.client.process
         if process is not self._process:
             self._process, self._models = process, []
@@ -234,7 +234,7 @@ class ComposedModel:
         return answer
 
     def block_order(self, cases: Sequence[tuple[np.ndarray, np.ndarray]], tolerance: float) -> tuple[int, ...]:
-        """Find the order of the blocks that reproduces ``cases``, tokens and logits; empty if none does."""
+        """Return the order of the blocks that reproduces ``cases``, tokens and logits, or an empty one."""
         try:
             return tuple(self.ask("block_order", {"cases": list(cases), "tolerance": tolerance}))
         except TooLarge:

@@ -23,7 +23,7 @@ from autograder.assignment.oracle.model import RIGHT, Function, Steps
 
 MAX_COMPARISONS = 20_000  # comparisons for one query, about 0.1 ms each
 ROUNDING = 1e-4  # of the largest entry; closer to the correct model than this is different rounding, not two mistakes
-MAX_NEAREST = 48  # layouts tried to find the nearest
+MAX_NEAREST = 48  # layouts to try when looking for the nearest
 Case = tuple[Tensor, Tensor]  # an input, and the output of the student's class
 Rows = frozenset[Mistake]
 Item = TypeVar("Item")
@@ -126,7 +126,7 @@ Levels = Iterable[Iterable[Candidate]]
 
 
 def explain(component: str, q: Query) -> tuple[list[Explanation], Residual | None]:
-    """Return the explanations with the fewest mistakes, if any; if the correct model fails to fit, its distance too."""
+    """Return the explanations with the fewest mistakes, if any; if the correct model does not fit, its distance too."""
     levels, right = _COMPONENTS[component]
     found = _find_cheapest(levels(q, q.expected), q) if q.expected else []
     found = found or _find_cheapest(levels(q, frozenset()), q)
@@ -207,7 +207,7 @@ def _attention_levels(q: Query, only: Rows) -> Levels:
             plain = _combine_steps(changed)
             for number, layout in enumerate(known_layouts[heads, with_rare]):
                 if min_mistakes > 1 and number not in fitting:
-                    continue  # T=1 fits with no single mistake
+                    continue  # no single mistake fits at T=1
                 # Tensors without values: the input itself must serve.
                 implied = (
                     ((mistakes.attention.VALUE_IS_INPUT, 0),)
@@ -338,7 +338,7 @@ def _compose_block(q: Query, w: dict[str, Tensor], steps: Steps, at: str = "b") 
 
 
 def _merge_norm_mistakes(implied: Mistake | None, rows: list[Mistake]) -> tuple[Mistake, ...]:
-    """Merge the norms' mistakes from tensors and from values; two that amount to one known mistake become one."""
+    """Merge the norms' mistakes from tensors and from values; merge two that together are one known mistake."""
     if implied is mistakes.norm.NORM_BIAS_MISSING and mistakes.norm.NORM_NOT_CENTRED in rows:
         return (mistakes.norm.NORM_RMS, *(row for row in rows if row is not mistakes.norm.NORM_NOT_CENTRED))
     if implied is mistakes.norm.NORM_WITHOUT_AFFINE and mistakes.block.BLOCK_NO_NORMS in rows:
@@ -410,7 +410,7 @@ def _combine_mistakes(
 ) -> Iterator[tuple[WrongStep, ...]]:
     """Yield ``min_mistakes`` to ``max_mistakes`` mistakes, with the number of their ``steps``.
 
-    Two mistakes change different steps. Without any, the accepted variants come too. If ``only`` has rows, only these
+    Two mistakes change different steps. The accepted variants count as zero mistakes. If ``only`` has rows, only these
     mistakes are used.
     """
     steps = [

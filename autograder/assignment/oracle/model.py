@@ -80,7 +80,7 @@ def unembed(x: Tensor, w: Weights) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of the computation, all correct by default; ``Steps(scale=...)`` is the model with another scale."""
+    """The steps of the computation, all correct by default; ``Steps(scale=...)`` changes the scale."""
 
     normalise: Function = normalise
     key: Callable[[Tensor, Weights, str], Tensor] = lambda x, w, at: project(x, w, f"{at}.k")

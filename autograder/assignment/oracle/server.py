@@ -152,7 +152,7 @@ class Operations:
     ) -> list[Tensor] | None:
         """Compute the outputs of a class for ``inputs``, with its tensors and mistakes as in an earlier ``match``.
 
-        None if these tensors or sizes do not allow it.
+        Return None if these tensors or sizes do not allow it.
         """
         query = diagnose.Query(
             shapes=[(name, value.shape) for name, value in tensors],

@@ -8,7 +8,7 @@ from autograder.course.intake import collect
 
 
 def delete_student(book: Gradebook, student: Student) -> int:
-    """Delete all data on ``student``; return how many others share the same sources, which then stay."""
+    """Delete all data on ``student``; return how many others submitted the same sources, which are then kept."""
     with book.transaction():
         deleted = book.delete_student(student)
     for path in [

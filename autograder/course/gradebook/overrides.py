@@ -13,7 +13,10 @@ from autograder.grading.report import Report, Verdict
 if TYPE_CHECKING:
     from autograder.course.gradebook.results import StudentResult
 
-TOTAL, WRITTEN = "total", "written."  # targets of an override besides checks: the score, and prefix of a written answer
+TOTAL, WRITTEN = (
+    "total",
+    "written.",
+)  # targets of an override besides checks: the whole score, and the prefix of a written answer's target
 
 
 def apply_override(verdict: Verdict, override: Override | None) -> Verdict:

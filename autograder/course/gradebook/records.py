@@ -50,7 +50,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A student's attempt in a run: its report, or the trouble that leaves it without one."""
+    """A student's attempt in a run: its report, or the reason for having none."""
 
     student: int
     attempt: int  # counted from 1, per student
@@ -95,7 +95,7 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class DeletedFiles:
-    """The files that belong to a deleted student alone, and how many others share sources that stay."""
+    """The files that only a deleted student had, and how many others submitted the sources that are kept."""
 
     hashes: tuple[str, ...]
     documents: tuple[str, ...]

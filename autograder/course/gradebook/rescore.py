@@ -40,7 +40,7 @@ def rescore_report(report: Report, rubric: Rubric) -> Report:
 
 
 def _apply_points(verdict: Verdict, row: Check) -> Verdict:
-    """Return ``verdict`` as the rubric's ``row`` names and values it."""
+    """Return ``verdict`` with the title and points of the rubric's ``row``."""
     share = verdict.score / verdict.max_score if verdict.max_score else SHARES.get(verdict.status, 0.0)
     return verdict.model_copy(
         update={

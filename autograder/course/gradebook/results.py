@@ -26,7 +26,7 @@ class StudentResult:
 
     @property
     def is_latest(self) -> bool:
-        """Return whether this is the attempt that counts, or there is none."""
+        """Return whether this is the attempt that counts, or the student has none."""
         return self.entry is None or self.entry.latest
 
     @property
@@ -58,7 +58,8 @@ def compute_results(
 ) -> Iterator[StudentResult]:
     """Yield each student's result in ``run`` by name, with the overrides as of the time ``at``, or as of now.
 
-    Students on the roster without a submission come last. Only the latest attempts unless ``all_attempts``.
+    Students on the roster without a submission come last. Without ``all_attempts``, only the latest attempt of each
+    student is included.
     """
     students = {student.id: student for student in book.list_students()}
     seen = set()

@@ -1,6 +1,7 @@
 """Store the gradebook: one SQLite file with every run, verdict, override and export, with time and reason.
 
-No other module knows SQL or sqlite3: rows leave as the values of ``records``, and SQLite's errors as BadInput.
+No other module knows SQL or sqlite3: methods return rows as the values of ``records``, and raise SQLite's errors as
+BadInput.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import contextlib
 import json
 import secrets
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,7 +29,7 @@ from autograder.course.gradebook.records import (
 )
 from autograder.course.gradebook.schema import MIGRATIONS, PRAGMAS, SCHEMA, VERSION
 from autograder.course.intake.collect import CollectedAttempt
-from autograder.course.intake.identity import STRONG, Person, name_key
+from autograder.course.intake.identity import name_key
 from autograder.grading.report import Diagnosis, Report, Verdict
 
 
@@ -128,79 +128,35 @@ class Gradebook:
         """Return all students."""
         return [_make_student(row) for row in self._select("SELECT * FROM student")]
 
-    def list_identifiers(self, student: Student) -> list[tuple[str, str]]:
-        """Return how platforms know ``student``: pairs of kind and value."""
-        rows = self._select("SELECT kind, value FROM identifier WHERE student = ?", student.id)
+    def list_identifiers(self, number: int) -> list[tuple[str, str]]:
+        """Return how platforms know the student with this id: pairs of kind and value."""
+        rows = self._select("SELECT kind, value FROM identifier WHERE student = ?", number)
         return [(row["kind"], row["value"]) for row in rows]
 
-    def add_students(self, people: Sequence[Person], on_roster: bool = False) -> list[int]:
-        """Return the ids of the people of one source, adding their identifiers to those already known."""
-        found = {person.key: own for person, own in zip(people, self.match_students(people), strict=True)}
-        for person in people:
-            known = found[person.key]
-            if known is None:
-                alias = f"student-{base64.b32encode(secrets.token_bytes(5)).decode().lower()}"
-                known = self._insert("INSERT INTO student (alias, name) VALUES (?, ?)", alias, person.display_name)
-                found[person.key] = known
-            elif person.name and on_roster:  # a roster spells names properly
-                self._execute("UPDATE student SET name = ? WHERE id = ?", person.name, known)
-            self._execute("UPDATE student SET on_roster = max(on_roster, ?) WHERE id = ?", on_roster, known)
-            names = [("name", name_key(person.name))] if person.name else []
-            self._execute_many(
-                "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)",
-                [(known, kind, value) for kind, value in [*person.ids, *person.key, *names]],
-            )
-        return [own for person in people if (own := found[person.key]) is not None]
+    def add_student(self, name: str) -> int:
+        """Add a student under a new alias; return the id."""
+        alias = f"student-{base64.b32encode(secrets.token_bytes(5)).decode().lower()}"
+        return self._insert("INSERT INTO student (alias, name) VALUES (?, ?)", alias, name)
 
-    def match_students(self, people: Sequence[Person]) -> list[int | None]:
-        """Match each person of one source to a known student, or to None if in doubt.
+    def rename_student(self, number: int, name: str) -> None:
+        """Change the name of the student with this id."""
+        self._execute("UPDATE student SET name = ? WHERE id = ?", name, number)
 
-        Two people match the same student only if their keys are equal; if two could be the same student, neither
-        matches.
-        """
-        wanted = {person.key: person for person in people}
-        found: dict[tuple[tuple[str, str], ...], int] = {}
-        # Certain matches come first, so that a name never overrides an identifier.
-        for match in (self._match_whole_key, self._match_any_identifier, self._match_label_or_name):
-            taken = set(found.values())
-            claims: dict[int, list[Person]] = defaultdict(list)
-            for key, person in wanted.items():
-                if key not in found and (own := match(person)) is not None and own not in taken:
-                    claims[own].append(person)
-            found |= {claimants[0].key: own for own, claimants in claims.items() if len(claimants) == 1}
-        return [found.get(person.key) for person in people]
+    def mark_on_roster(self, number: int) -> None:
+        """Record that a roster lists the student with this id."""
+        self._execute("UPDATE student SET on_roster = 1 WHERE id = ?", number)
 
-    def _match_whole_key(self, person: Person) -> int | None:
-        """Return the one student who has every identifier in the person's key, or None."""
-        known = [set(self._select_ids("kind = ? AND value = ?", *one)) for one in person.key]
-        common = set.intersection(*known)
-        return common.pop() if len(common) == 1 else None
+    def add_identifiers(self, number: int, identifiers: Iterable[tuple[str, str]]) -> None:
+        """Add identifiers of the student with this id: pairs of kind and value."""
+        self._execute_many(
+            "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)", [(number, kind, value) for kind, value in identifiers]
+        )
 
-    def _match_any_identifier(self, person: Person) -> int | None:
-        """Return the one student who has any identifier in the person's key, or None."""
-        known = set[int]().union(*(self._select_ids("kind = ? AND value = ?", *one) for one in person.key))
-        return known.pop() if len(known) == 1 else None
-
-    def _match_label_or_name(self, person: Person) -> int | None:
-        """Return the student with the person's folder or name, or None.
-
-        A name must be unique, and no number may differ.
-        """
-        if any(self._select_ids("kind = ? AND value = ?", *one) for one in person.key):
-            return None  # one of their numbers is known, but its owner is unclear
-        for kind, value in person.ids:
-            found = self._select_ids("value = ?" if kind == "label" else "value = ? AND kind = 'label'", value)
-            if len(found) == 1:
-                return found[0]
-        found = self._select_ids("kind = 'name' AND value = ?", name_key(person.name)) if person.name else []
-        if len(found) != 1:
-            return None
-        theirs = {row["kind"] for row in self._select("SELECT kind FROM identifier WHERE student = ?", found[0])}
-        return None if theirs & {kind for kind, _ in person.ids} & set(STRONG) else found[0]
-
-    def _select_ids(self, condition: str, *values: str) -> list[int]:
-        """Return the students with an identifier that meets ``condition``."""
-        rows = self._select(f"SELECT DISTINCT student FROM identifier WHERE {condition}", *values)
+    def find_ids(self, value: str, kind: str | None = None) -> list[int]:
+        """Return the ids of the students with an identifier of this value, of one kind or of any."""
+        rows = self._select(
+            "SELECT DISTINCT student FROM identifier WHERE value = ? AND (? IS NULL OR kind = ?)", value, kind, kind
+        )
         return [row["student"] for row in rows]
 
     def list_ambiguous_names(self, run: Run) -> list[str]:
@@ -394,7 +350,7 @@ class Gradebook:
         )
 
     def copy_entries(self, old: Run, new: Run, reports: Mapping[int, tuple[int | None, str]]) -> None:
-        """Copy the entries of a run with other reports: by id of the old one, the new one's id or the trouble."""
+        """Copy the entries of a run with new reports; ``reports`` maps each old report's id to (new id, trouble)."""
         copied = [(new.id, trouble or None, own, old.id, number) for number, (own, trouble) in reports.items()]
         self._execute_many(
             "INSERT INTO entry SELECT ?, student, attempt, latest, submitted, partners, sha256, coalesce(?, trouble), ?"
@@ -403,7 +359,7 @@ class Gradebook:
         )
 
     def list_entries(self, run: Run, all_attempts: bool = False) -> list[Entry]:
-        """Return the latest attempts in a run, or all of them, by name of the student."""
+        """Return the latest attempts in a run, or all of them, sorted by the student's name."""
         rows = self._select(
             "SELECT entry.* FROM entry JOIN student ON student.id = student WHERE run = ? AND (latest OR ?)"
             " ORDER BY student.name, student.id, attempt",
@@ -456,7 +412,7 @@ class Gradebook:
         return {row["id"]: row["most"] for row in rows}
 
     def list_overrides(self, student: Student, at: str | None = None) -> dict[str, Override]:
-        """Return a student's overrides by target, as of the time ``at`` or as of now; the last for a target applies."""
+        """Return a student's overrides by target, as of ``at`` or as of now; the last one for each target applies."""
         rows = self._select(
             "SELECT * FROM override WHERE student = ? AND (? IS NULL OR at <= ?) ORDER BY id", *(student.id, at, at)
         )
@@ -475,7 +431,7 @@ class Gradebook:
         )
 
     def rename_checks(self, renamed: Mapping[str, str]) -> None:
-        """Rename checks in verdicts and overrides, so that an override survives a new name; old id to new id."""
+        """Rename checks in verdicts and overrides, so that overrides survive; ``renamed`` maps old ids to new."""
         for old, new in renamed.items():
             self._execute("UPDATE verdict SET id = ? WHERE id = ?", new, old)
             self._execute("UPDATE override SET what = ? WHERE what = ?", new, old)
@@ -492,7 +448,7 @@ class Gradebook:
         )
 
     def find_exported_score(self, student: Student) -> float | None:
-        """Return the score of a student that was exported last, or None."""
+        """Return the student's last exported score, or None."""
         row = self._select_first(
             "SELECT score FROM exported WHERE student = ? ORDER BY export DESC LIMIT 1", student.id
         )

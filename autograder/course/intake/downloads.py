@@ -19,10 +19,10 @@ from autograder.course.intake.identity import Person, make_person, one_line
 from autograder.submission.archive import BadSubmission, Entry, is_litter
 
 METADATA = "submission_metadata.yml"
-MAX_METADATA = 64 << 20  # bytes, since Gradescope repeats every result in it
+MAX_METADATA = 64 << 20  # bytes; Gradescope repeats every result in this file
 CANVAS = re.compile(r"(?P<name>[^_/]+)_(?P<late>LATE_)?(?P<user>\d+)_(?P<submission>\d+)_(?P<file>.+)", re.DOTALL)
 MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<plugin>[a-z]+)_?(?P<file>.*)", re.DOTALL)
-NUMBERED = re.compile(r"(?=_\d+_assignsubmission_)")  # once in a name, unless a student added another
+NUMBERED = re.compile(r"(?=_\d+_assignsubmission_)")  # occurs once in a name, unless a student added a second
 GRADESCOPE = re.compile(r"assignment_\d+_export( ?\(\d+\)| \d+)?")  # the name of its folder, possibly unpacked twice
 CONFIG = "nbgrader_config.py"
 NBGRADER = {CONFIG, "source", "release", "autograded", "feedback", "secret"}  # files_at_top submitted/
@@ -34,7 +34,7 @@ CODE = {".py", ".ipynb", ".zip"}
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One submission of an export. A group has several people; ``order`` sorts attempts."""
+    """One submission in an export. A group has several people; ``order`` sorts attempts."""
 
     people: tuple[Person, ...]
     files: tuple[Entry, ...]
@@ -186,7 +186,9 @@ def _read_moodle(found: list[Entry]) -> list[Attempt]:
             unmatched.append(entry)
             continue
         twice = len(NUMBERED.findall(entry.parts[0])) > 1
-        sure = not twice or (len(entry.parts) > 1 and not match["file"])  # Moodle writes the end of a folder name
+        sure = not twice or (
+            len(entry.parts) > 1 and not match["file"]
+        )  # Moodle, not the student, writes the end of a folder name
         place = match["name"] if sure else entry.parts[0]
         key = (place, match["id"] if sure else "", twice)
         files = groups.setdefault(key, [])

@@ -1,4 +1,4 @@
-"""Read an export, folder or zip file, as names and bytes. Names in it are data, never paths."""
+"""Read an export (a folder or a zip file) as names and bytes. Names in it are data, never paths."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def strip_top_folder(found: list[Entry], archive: Path) -> list[Entry]:
     top = found[0].parts[0]
     if any((len(entry.parts) <= 2 and not is_litter(entry.name)) or entry.parts[0] != top for entry in found):
         return found
-    if not archive.stem.casefold().startswith(top.casefold()):  # it may be one student's, with any contents
+    if not archive.stem.casefold().startswith(top.casefold()):  # the folder may be one student's, with any contents
         raise BadInput(
             f"{archive}: everything is in one folder, {clean(top, 200)!r}; unpack it, and give the folder with"
             " one folder per student"

@@ -23,7 +23,7 @@ COLUMNS = {
     "canvas": {"canvas id", "canvas user id"},
 }
 STRONG = ("canvas", "moodle", "sid", "email", "login")  # no two students share one
-# How the names in rows of a sheet that are not students begin.
+# Beginnings of the names in rows that are not students.
 NOBODY = ("points possible", "student, test", "test student")
 
 

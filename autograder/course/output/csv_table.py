@@ -33,5 +33,5 @@ def write(request: ExportRequest) -> ExportedGrades:
 
 
 def find_problems(sheet: Sheet) -> list[str]:
-    """Return a sentence for each reason why a spreadsheet would misread ``sheet``."""
+    """Return a sentence for each way in which a spreadsheet would misread ``sheet``."""
     return find_sheet_problems(sheet)

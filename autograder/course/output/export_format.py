@@ -11,6 +11,7 @@ from autograder.core import csv_sheet
 from autograder.core.atomic import write_whole
 from autograder.core.csv_sheet import Sheet, defuse
 from autograder.core.errors import BadInput
+from autograder.course.gradebook.match_students import match_students
 from autograder.course.gradebook.results import StudentResult
 from autograder.course.gradebook.store import Gradebook
 from autograder.course.intake.identity import Person, parse_row
@@ -38,7 +39,7 @@ class ExportedGrades:
     not_in_sheet: list[str] = field(default_factory=list)
 
     def record(self, result: StudentResult, name: str) -> None:
-        """Record the score of a student, or its absence under ``name``."""
+        """Record a student's score, or under ``name`` that there is none."""
         if result.score is None:
             self.without_score.append(f"{name} ({result.trouble})")
         else:
@@ -58,7 +59,7 @@ def read_sheet(request: ExportRequest, platform: str) -> Sheet:
     """Return the sheet to fill, with rows as long as its header. Raises BadInput."""
     if request.sheet is None:
         raise BadInput(
-            f"{platform}: --sheet is missing; download the gradebook from there; the scores are filled into it"
+            f"{platform}: --sheet is missing; download the gradebook from there, and this command fills in the scores"
         )
     sheet = csv_sheet.read(request.sheet)
     rows = [row + [""] * (len(sheet.header) - len(row)) for row in sheet.rows]
@@ -89,12 +90,12 @@ def find_factor(request: ExportRequest, possible: str) -> float:
 
 
 class ResultMatcher:
-    """Match the rows of a sheet to results, and keep account of both sides."""
+    """Match the rows of a sheet to results, and keep track of those without a match."""
 
     def __init__(self, request: ExportRequest, sheet: Sheet, columns: int) -> None:
-        """Match by the first ``columns``; at once, since two rows may claim the same student."""
+        """Match all rows at once by the first ``columns``, since two rows may claim the same student."""
         people = [parse_row(row[:columns], sheet.header[:columns]) for row in sheet.rows]
-        matched = iter(request.book.match_students([person for person in people if person is not None]))
+        matched = iter(match_students(request.book, [person for person in people if person is not None]))
         self.rows = [
             (row, person, next(matched) if person is not None else None)
             for row, person in zip(sheet.rows, people, strict=True)
@@ -128,7 +129,7 @@ def write_sheet(target: Path, sheet: Sheet, platform: str, find_problems: Callab
 
 
 def find_sheet_problems(sheet: Sheet) -> list[str]:
-    """Return a sentence for each rule that every sheet must follow and this one breaks."""
+    """Return a sentence for each general rule that ``sheet`` breaks."""
     problems = [
         f"row {n}: wrong number of cells" for n, row in enumerate(sheet.rows, 2) if len(row) != len(sheet.header)
     ]

@@ -72,7 +72,7 @@ def write_pages(book: Gradebook, run: Run, anonymous: bool) -> tuple[Path, ItemA
 
 
 def _write_report(book: Gradebook, result: StudentResult, anonymous: bool) -> str:
-    """Write the student's report as HTML and text unless it is up to date; return why it could not be rendered."""
+    """Write the student's report as HTML and text unless it is up to date; return the error if rendering fails."""
     student = result.student
     assert result.entry is not None
     assert result.entry.report is not None

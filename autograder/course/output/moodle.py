@@ -57,7 +57,7 @@ def find_problems(sheet: Sheet) -> list[str]:
         if grade and not GRADE.fullmatch(grade):
             problems.append(f"{grade}: not a grade")
         elif grade and GRADE.fullmatch(maximum) and float(grade.replace(",", ".")) > float(maximum.replace(",", ".")):
-            problems.append(f"{grade}: above the maximum, the row would be skipped")
+            problems.append(f"{grade}: above the maximum, so Moodle would skip the row")
     identifiers = [row[header.index("Identifier")] for row in sheet.rows]
     if len(set(identifiers)) != len(identifiers):
         problems.append("a participant appears twice")

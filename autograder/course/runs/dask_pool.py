@@ -22,7 +22,7 @@ from autograder.course.runs.local_pool import GradeResult, RunConfig, grade_one,
 from autograder.grading.rubric import Rubric
 from autograder.sandbox.isolation.confine import die_with_parent
 
-CHUNK = 4  # submissions per task: they share one import of torch, and a lost worker loses no more
+CHUNK = 4  # submissions per task, which share one import of torch; the most that a lost worker loses
 
 
 def run_chunk(sources: list[tuple[str, bytes]], config: RunConfig) -> list[GradeResult]:
@@ -124,7 +124,7 @@ def _require_same_grader(client: Any, assignment: Assignment) -> None:
     others = sorted(address for address, version in there.items() if version != here)
     if others:
         raise BadInput(
-            f"--scheduler: {others[0]} has another grader ({there[others[0]]}, here {here}); install the same version"
+            f"--scheduler: {others[0]} has a different grader ({there[others[0]]}, here {here}); install this version"
         )
 
 

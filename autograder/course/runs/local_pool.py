@@ -22,7 +22,7 @@ from autograder.sandbox.remote.client import Process, SandboxError, Zygote
 from autograder.submission.archive import BadSubmission
 from autograder.submission.read import read_submission
 
-PAUSES = (5.0, 30.0)  # s, between attempts to restart
+PAUSES = (5.0, 30.0)  # s between attempts to restart
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class LocalPool:
             try:
                 return self._start()
             except SandboxError:
-                time.sleep(pause)  # the machine may only be too busy to load torch in time
+                time.sleep(pause)  # the machine may just be too busy to load torch in time
         self._start()
 
     def close(self) -> None:

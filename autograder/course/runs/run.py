@@ -1,4 +1,4 @@
-"""Grade many submissions in a run: only missing or changed ones, each result saved at once.
+"""Grade many submissions in a run: only missing or changed ones, and save each result at once.
 
 A result is a file, written atomically, and its verdicts are rows of the gradebook. Repeating the command resumes an
 interrupted run: finished submissions are not graded again.
@@ -47,7 +47,7 @@ class Pool(Protocol):
 
 
 def make_key(config: RunConfig) -> ReportKey:
-    """Return what determines the reports of a run, besides the submissions."""
+    """Return the facts, besides the submissions, that determine the reports of a run."""
     return ReportKey(suite.grader_version(config.assignment), config.rubric.version, secret.identify(config.secret))
 
 
@@ -165,7 +165,7 @@ class LowerScore:
 
 
 def finish_run(book: Gradebook, run: Run, allow_lower_scores: bool) -> list[LowerScore]:
-    """Make ``run`` the one that counts, or hold it back if it would lower exported scores, and return those."""
+    """Make ``run`` the one that counts, or hold it back if it would lower exported scores, and return those scores."""
     lower = []
     for result in compute_results(book, run):
         exported = book.find_exported_score(result.student)

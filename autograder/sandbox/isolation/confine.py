@@ -13,9 +13,9 @@ names the layers in force:
     no_open          no files at all, by seccomp, if Landlock is missing
 
 A worker with its own user may be unable to read its libraries: containers often have a virtual environment under
-/root, closed to others. The zygote tests this once. If libraries are unreadable the user stays, since student code
-imports late and not all of it can be preloaded; Landlock and seccomp then separate workers. With no_open, no file is
-read later anyway (the zygote has preloaded the libraries), so the user is changed.
+/root, closed to others. The zygote tests this once. If libraries are unreadable, the worker keeps the grader's user,
+since student code imports late and not everything can be preloaded; Landlock and seccomp then separate workers. With
+no_open, workers read no files anyway (the zygote has preloaded the libraries), so the user is changed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from functools import partial
 
 from autograder.sandbox.isolation import landlock, seccomp, syscalls, users
 
-PROCESSES = 64  # the most that one user may have, threads included
+PROCESSES = 64  # the most processes that one user may have, threads included
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def plan(root: str, without: Collection[str] = ()) -> Plan:
     calls, without_files = (seccomp.build(opening=True), seccomp.build(opening=False)) if filters else (None, None)
     pool = None
     if "uid" not in without and sys.platform == "linux" and os.geteuid() == 0:
-        os.chmod(".", 0o711)  # it contains the scratch folders, each owned by its user
+        os.chmod(".", 0o711)  # this folder contains the scratch folders, each owned by its user
         pool = users.Pool()
         uid = pool.take()
         # If no file can be opened, everything is already loaded.

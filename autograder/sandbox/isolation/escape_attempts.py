@@ -1,7 +1,7 @@
 """Attempt to escape the sandbox; the self-test submits this file like student code.
 
-Each function makes one attempt: it returns if that succeeded, and raises OSError if it was denied. No success does
-harm.
+Each function makes one attempt: it returns if that succeeded, and raises OSError if it was denied. A successful
+attempt does no harm.
 """
 
 from __future__ import annotations

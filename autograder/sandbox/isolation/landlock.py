@@ -1,7 +1,7 @@
 """Restrict the files that a process can reach, with Landlock (Linux 5.13 or newer), which needs no privilege.
 
 Python's library, installed packages and shared libraries stay readable, so that late imports work; only the scratch
-folder is writable. The existence of a path stays visible.
+folder is writable. Whether a path exists stays visible.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 
 from autograder.sandbox.isolation import syscalls
 
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same on all machines
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system call numbers, the same on all machines
 VERSION = 1  # flag of CREATE_RULESET
 PATH_BENEATH = 1
-NET = 3  # bind and connect of TCP, from ABI 4 on
+NET = 3  # TCP bind and connect, from ABI 4 on
 SCOPE = 3  # abstract sockets and signals, from ABI 6 on
 
 WRITE_FILE, READ_FILE, READ_DIR = 1 << 1, 1 << 2, 1 << 3
@@ -40,7 +40,7 @@ SYSTEM = (
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The rights that remain: for each path, those to it and everything below."""
+    """The rights that remain, by path; each includes everything below the path."""
 
     abi: int
     rules: tuple[tuple[str, int], ...]
@@ -76,7 +76,7 @@ def prepare(root: str) -> Policy | None:
 
 
 def _find_packages(folders: Iterable[str]) -> Iterator[Path]:
-    """Yield the grader's package wherever it is installed, or the whole checkout, which has reference and tests."""
+    """Yield the grader's package wherever it is installed, or the whole checkout, which contains the solution."""
     for folder in (Path(name).resolve() for name in folders):
         if (folder / "autograder" / "sandbox").is_dir():
             # site-packages has libraries beside it

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from autograder.sandbox.isolation import syscalls
 
-MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # as the kernel names them to a filter
+MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # the kernel's numbers for them in a filter
 LAST = 456  # the newest call known here; x32 calls also have larger numbers
 
 # Each call with its number on x86_64 and on aarch64.
@@ -114,7 +114,7 @@ CONDITIONS = (
     Condition("fcntl 72 25", 1, (0, 1, 2, 3, 4, 1030, 1032)),
     # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. Others send signals or change a file's attributes.
     Condition("ioctl 16 29", 1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),
-    # Opening for reading can still truncate a file, which Landlock only stops since ABI 3.
+    # Opening a file for reading can still truncate it, which Landlock prevents only from ABI 3 on.
     Condition("open 2 -", 1, (O_TRUNC,), O_TRUNC | O_ACCMODE, allowed=False),
     Condition("openat 257 56", 2, (O_TRUNC,), O_TRUNC | O_ACCMODE, allowed=False),
     Condition("open 2 -", 1, (O_DSYNC,), O_DSYNC, allowed=False),  # each write would wait for the disk
@@ -152,7 +152,7 @@ def is_available() -> bool:
 
 
 def build(opening: bool, machine: str = platform.machine()) -> Filter | None:
-    """Build the filter; without ``opening`` it also denies opening files. None for an unknown machine."""
+    """Build the filter; without ``opening`` it also denies opening files. Return None for an unknown machine."""
     if machine not in MACHINES:
         return None
     column = list(MACHINES).index(machine)

@@ -75,7 +75,7 @@ def _list_attempts(
         new = file.with_suffix(".new")
         for path in (file, new):
             stack.callback(path.unlink, missing_ok=True)
-        file.write_text("self-test")  # like a report, with the user's umask
+        file.write_text("self-test")  # created with the user's umask, like a report
         yield "read the grader's files", "read", (str(file),)
         for name, path in (("create", new), ("overwrite", file), ("touch", file)):
             yield "change the grader's files", name, (str(path),)

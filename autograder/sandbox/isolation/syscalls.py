@@ -19,7 +19,7 @@ PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 CAPSET = {"x86_64": 126, "aarch64": 91}
 CAPABILITIES = 0x20080522  # the version of capset's arguments
-PAUSES = (0.1, 0.3, 1.0)  # s, before a fork is tried again
+PAUSES = (0.1, 0.3, 1.0)  # s before a fork is tried again
 
 
 def prctl(option: int, value: int, pointer: Any = None) -> None:

@@ -1,8 +1,8 @@
 """Give each worker its own user if the grader runs as root, which separates files, signals and processes.
 
 The kernel counts processes by user, and leftovers are found by user, so no two workers on a machine may share one.
-This holds across graders: taking a uid binds a socket name for it, which the kernel frees with the process. Uids in
-use by other programs, for example in a container, are skipped.
+This holds for several graders, too: taking a uid binds a socket name, which the kernel frees when the process ends.
+Uids in use by other programs, for example in a container, are skipped.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Pool:
         return None
 
     def give_back(self, uid: int) -> None:
-        """Return a uid that no process uses any more."""
+        """Give back a uid that no process uses any more."""
         self._free.append(uid)
 
 
@@ -64,7 +64,7 @@ def switch_user(uid: int) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
-    syscalls.drop_capabilities()  # needed if the system keeps them on a change of user
+    syscalls.drop_capabilities()  # some systems keep them when the user changes
 
 
 def kill_all(uid: int) -> None:
@@ -99,7 +99,7 @@ def _is_foreign(process: Process, found: Mapping[int, Process]) -> bool:
     for _ in found:
         if process.parent == os.getpid():
             return False
-        if process.parent not in found:  # 0 is outside the container; any other has ended
+        if process.parent not in found:  # 0 is outside the container; any other process has ended
             return process.parent == 0
         process = found[process.parent]
         if process.uid != uid:

@@ -1,8 +1,8 @@
 """Select the statements of a notebook to execute: the assignment's definitions and everything that they use.
 
-A notebook contains more than definitions: it installs, plots, trains and experiments. From the names asked for, this
-module follows looked-up names to the statements that bind them, and leaves out the rest. Of several definitions of a
-name the last counts, plus an earlier one that it uses (``class Model(Model)``).
+A notebook contains more than definitions: it installs, plots, trains and experiments. Starting with the requested
+names, this module follows each name to the statements that bind it, and leaves out the rest. Of several definitions of
+a name the last counts, plus an earlier one that it uses (``class Model(Model)``).
 
 Only the standard library is used here: this runs beside student code, and in a student's own kernel.
 """
@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 
 from autograder.sandbox.loading import parse
 
-MAX_COMMANDS = 50  # lines of one cell recognised as commands one by one
+MAX_COMMANDS = 50  # the most lines of a cell to recognise as commands one by one
 # Cell magics around ordinary code; %%writefile model.py can hold a class, too.
 CODE_MAGIC = re.compile(r"%%(time|timeit|capture|prun|python3?|py|writefile\s+(-a\s+)?\S+\.py)\b")
 COMMAND = re.compile(r"\s*(?P<sure>[%!]|\w[\w, ]*=\s*[%!])|\s*\?|.*\?\s*$")
 CHECK_CALL = re.compile(r"(from|import)\s+autograder\b|check(\.\w+)?\(")  # the calls that ask for points
 LOOKUP_OPCODES = {"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS"}
-DYNAMIC_LOOKUPS = frozenset(("globals", "eval", "exec", "vars"))  # code that uses these may mean any definition
+DYNAMIC_LOOKUPS = frozenset(("globals", "eval", "exec", "vars"))  # code that uses these may refer to any definition
 DEFINITION = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORT = (ast.Import, ast.ImportFrom)
 LOOP = (ast.For, ast.AsyncFor, ast.While)
@@ -44,7 +44,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """Names bound at the top level; all statements that bind harmless ones may run, needed or not."""
+    """The names bound at the top level; statements that bind only harmless names may run even if not needed."""
 
     harmless: set[str]
     others: set[str]
@@ -161,7 +161,7 @@ def _find_uses(node: ast.stmt | SyntaxError, names: _Names) -> set[str]:
     try:
         return _find_lookups(compile(ast.Module([node], []), "", "exec", dont_inherit=True), names)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()  # it cannot run either
+        return set()  # code that does not compile cannot run
 
 
 def _find_lookups(code: types.CodeType, names: _Names) -> set[str]:
@@ -183,8 +183,8 @@ def _find_lookups(code: types.CodeType, names: _Names) -> set[str]:
 def select_needed(found: Sequence[Statement], wanted: Iterable[str]) -> list[Statement]:
     """Return the statements that the ``wanted`` names need, in order.
 
-    A name used in code means its last value, or, if the code runs at once (such as the bases of a class), the last one
-    before: both are kept.
+    A name used in code refers to its last value or, if the code runs at once (such as the bases of a class), to the
+    last value so far; both are kept.
     """
     binding: dict[str, list[int]] = defaultdict(list)
     for number, statement in enumerate(found):

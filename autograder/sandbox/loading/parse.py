@@ -1,4 +1,4 @@
-"""Parse Python source as far as possible: as a whole, else piece by piece."""
+"""Parse as much of a Python source as possible: all of it, or else piece by piece."""
 
 from __future__ import annotations
 import __future__
@@ -41,7 +41,7 @@ class Piece(NamedTuple):
 
 
 def parse_statements(source: bytes | str) -> Iterator[tuple[tuple[str, ...], list[ast.stmt] | SyntaxError]]:
-    """Yield the top-level statements; if the source does not parse, piece by piece, with the error of each bad one.
+    """Yield the top-level statements; if the source does not parse, parse it piece by piece and yield each error.
 
     Each comes with the names that its text appears to define.
     """

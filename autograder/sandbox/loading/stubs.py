@@ -1,6 +1,6 @@
 """Replace a student's parts with stubs, known linear maps, so that one class is graded without the others.
 
-The student's constructors still run: only ``forward`` is replaced, of a class or of single modules. A class that
+The student's constructors still run: only the ``forward`` of a class or of single modules is replaced. A class that
 cannot be built is replaced by one that accepts every use in a constructor.
 """
 
@@ -96,7 +96,7 @@ class Stubs:
     def install_in_parts(self, built: nn.Module, name: str, matrix: Tensor, size: int, count: int) -> list[str]:
         """Replace ``forward`` of the ``count`` modules in ``built`` with ``size`` weights; return their paths, or none.
 
-        They are the class ``name``, under whatever name the student gave it. Only weights in matrices count.
+        These modules act as the class ``name``, whatever the student called it. Only weights in matrices count.
         """
         taken = tuple(f"{path}." for path, child in built.named_modules() if self._is_stub(child))
         found = [

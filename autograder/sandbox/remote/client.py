@@ -158,7 +158,7 @@ class Zygote:
             with contextlib.suppress(SandboxError):
                 process.close()
         self._socket.close()
-        if self.facts:  # it may have forked: let it kill its children
+        if self.facts:  # the zygote may have forked: let it kill its children
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(KILL_TIMEOUT)
         self._launched.end()
@@ -220,7 +220,7 @@ class Process:
 
     @property
     def cpu(self) -> float:
-        """Return the CPU seconds used so far, measured by the kernel."""
+        """Return the CPU seconds used so far, as measured by the kernel."""
         if not self._is_alive:
             return self._cpu_at_end
         try:
@@ -239,7 +239,8 @@ class Process:
     def call(self, operations: Sequence[Operation], cpu: float, wall: float, idle: float = math.inf) -> Any:
         """Run ``operations`` in order and return the value of the last.
 
-        Raises TimedOut or ProcessDied, after which the process is gone, or RemoteError, which skips the rest.
+        Raises TimedOut or ProcessDied, after which the process is gone, or RemoteError, after which the remaining
+        operations are skipped.
         """
         if not self._is_alive:
             raise ProcessDied("its process has already ended")
@@ -283,7 +284,7 @@ class Process:
         while True:
             spent, passed, unexplained = clocks()
             for clock, limit, reached in (
-                ("computing", cpu, spent >= cpu),
+                ("CPU time", cpu, spent >= cpu),
                 ("waiting", idle, unexplained >= idle and self._subtract_delays(unexplained) >= idle),
                 ("waiting", wall, passed >= wall),
             ):
@@ -349,7 +350,7 @@ class Process:
 
 
 def _measure_delays(pid: int) -> float | None:
-    """Return the seconds that ``pid`` or this thread waited for a CPU, or the machine stalled; None if unknown."""
+    """Return the seconds for which ``pid`` or this thread waited for a CPU or the machine stalled; None if unknown."""
     try:
         _, theirs, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
         _, ours, slices = Path("/proc/thread-self/schedstat").read_text().split()

@@ -1,4 +1,4 @@
-"""Define the exceptions for a call of student code that returned no value; the submission is always the cause."""
+"""Define the exceptions for calls of student code that return no value; the submission is always the cause."""
 
 from __future__ import annotations
 

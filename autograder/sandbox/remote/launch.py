@@ -23,7 +23,7 @@ INHERITED_VARIABLES = (
 
 
 class ZygoteProcess(NamedTuple):
-    """A process that loads torch, its socket, its folder, and its log file there."""
+    """A process that loads torch, with its socket, its folder, and the log file in that folder."""
 
     process: subprocess.Popen[bytes]
     wire: socket.socket

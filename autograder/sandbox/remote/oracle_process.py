@@ -31,7 +31,7 @@ class OracleProcess:
 
     def __init__(self, zygote: Zygote, assignment: Assignment) -> None:
         self._zygote, self._module, self._root = zygote, assignment.oracle, str(assignment.root)
-        self.cpu = 0.0  # s, spent on the queries of this client
+        self.cpu = 0.0  # s spent on this client's queries
 
     @property
     def process(self) -> Process:

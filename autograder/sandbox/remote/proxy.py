@@ -106,7 +106,7 @@ class ModuleProxy:
         )
 
     def trace(self, idx: np.ndarray, part: str) -> dict[str, Any]:
-        """Return the model's ``output`` for ``idx``, and the output shapes of its ``parts`` of a class of that name."""
+        """Return the model's ``output`` for ``idx``, and the output shapes of its parts of the class ``parts``."""
         self._same_process()
         call = f"{self.name}.forward({format_argument(idx)})"
         given = {"number": self.number, "module": self._student.contract.main, "name": part, "idx": idx}

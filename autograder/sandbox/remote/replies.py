@@ -17,11 +17,11 @@ from autograder.sandbox.remote.client import RemoteException, parse_exception
 from autograder.sandbox.remote.wire import MAX_RANK, Opaque
 
 Answer = TypeVar("Answer")
-Location = tuple[str, int, tuple[str, ...]]  # of a definition: file or cell, line, functions that are stubs
+Location = tuple[str, int, tuple[str, ...]]  # location of a definition: file or cell, line, functions that are stubs
 MAX_PLACE, MAX_QUOTE = 40, 80  # characters of a cell's name, and of a quoted line
 MAX_COUNT = 1 << 31  # largest count, such as a tensor's entries: more than a process can hold, yet safe to multiply
 MAX_LINE = 10**7
-MAX_NUMBER = 1e15  # largest number: below it float64 represents every integer
+MAX_NUMBER = 1e15  # largest number; up to this, float64 represents every integer
 
 
 def is_matrix(shape: Sequence[int]) -> bool:
@@ -80,7 +80,7 @@ def parse_build(answer: Any) -> tuple[tuple[Parameter, ...], frozenset[str], boo
 def parse_load(
     answer: Any,
 ) -> tuple[dict[str, Location], list[tuple[tuple[str, ...], RemoteException]], SkippedStatements | None]:
-    """Parse an imported file: its definitions, the statements that raised (with their names), statements left out."""
+    """Parse an imported file: its definitions, the statements that raised (with their names), and those left out."""
     defined = {
         str(name): (clean(str(place), MAX_PLACE), parse_line_number(line), tuple(map(str, stubs)))
         for name, (place, line, stubs) in answer["defined"].items()
@@ -97,7 +97,7 @@ def parse_load(
 
 
 def has_odd_value(answer: Any) -> bool:
-    """Return whether a reply has an empty array, an opaque value, or a number that is NaN or exceeds MAX_NUMBER."""
+    """Return whether a reply contains an empty array, an opaque value, NaN, or a number above MAX_NUMBER."""
     if isinstance(answer, np.ndarray):
         return not (answer.size and -MAX_NUMBER <= answer.min() <= answer.max() <= MAX_NUMBER)
     if isinstance(answer, (int, float)):

@@ -1,6 +1,6 @@
 """Serve requests in a forked process: perform operations, encode their values, and describe what they raise.
 
-Used by both kinds of forks: a student's (worker.py) and the oracle's.
+Both kinds of forks use this module: a student's (worker.py) and the oracle's.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MISSING_METHOD = re.compile(
 
 
 def serve(channel: int, operations: Any) -> None:
-    """Answer each request with the value of its last operation, or with the exception one raised."""
+    """Answer each request with the value of its last operation, or with the exception that an operation raised."""
     while True:
         try:
             nonce, requested = wire.read(channel)

@@ -1,7 +1,7 @@
 """Build and call a submission's classes for the checks. Numbers in, numbers out.
 
 A handle has one process, started on first use and again after a crash. Permanent failures (a file that cannot be
-imported, a call that hit its limit) are remembered for the whole submission, so later checks do not pay for them again.
+imported, a call that hit its limit) are remembered for the whole submission, so that they cost time only once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Record:
 
     cpu: float = 0.0
     wall: float = 0.0  # s spent in calls
-    idle: float = 0.0  # s of these, during which no process computed
+    idle: float = 0.0  # s of these during which no process computed
     has_odd_reply: bool = False
     output: bytearray = field(default_factory=bytearray)
     permanent_errors: dict[str, StudentError] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class StudentCode:
     def replica(self) -> StudentCode:
         """Return the replica: the same submission in a second process, for the other side of a comparison.
 
-        All check files share it. It never learns what the first process is asked, so send it only the inputs it needs.
+        All check files share it. It never sees the first process's inputs, so send it only those it needs.
         """
         if self._replica is None:
             self._replica = self._make_handle(self.parts)
@@ -119,7 +119,7 @@ class StudentCode:
         return StudentCode(self._zygote, self._files, self.contract, self._record, parts)
 
     def defines(self, name: str) -> bool:
-        """Return whether the submission defines ``name``. Raises the import's exception if that failed."""
+        """Return whether the submission defines ``name``. Raises the import's exception if the import failed."""
         module = self._get_module(name)
         if module not in self._record.defined:
             self._load(module)
@@ -152,7 +152,7 @@ class StudentCode:
     def build(
         self, name: str, arguments: Mapping[str, int], seed: int = 0, double: bool = False, apart: bool = False
     ) -> ModuleProxy:
-        """Construct a class of the main module in float32 or float64; ``apart`` if stubs replace whole classes.
+        """Construct a class of the main module in float32 or float64; set ``apart`` if stubs replace whole classes.
 
         Arguments are passed by name if the constructor has all the names, else by position.
         """
@@ -229,7 +229,7 @@ class StudentCode:
     def locate(self, name: str) -> Location:
         """Return a definition's file or cell, the line to look at, and its functions that are still stubs.
 
-        A claim made by the file. Raises NotDefined, ImportFailed, or the import's exception.
+        The file could lie about these. Raises NotDefined, ImportFailed, or the import's exception.
         """
         if not self.defines(name):
             raise self._explain_absence(name)
@@ -247,7 +247,7 @@ class StudentCode:
 
     @property
     def has_odd_reply(self) -> bool:
-        """Return whether any reply of this submission had a value that no correct one has, such as NaN."""
+        """Return whether any reply of this submission had a value that no correct code returns, such as NaN."""
         return self._record.has_odd_reply
 
     @property
@@ -275,7 +275,7 @@ class StudentCode:
         return self._record.layers
 
     def release(self) -> None:
-        """Drop all stubs, and all objects except shared ones; if stubs were active, also those built meanwhile."""
+        """Drop all stubs, and all objects except shared ones that were built without stubs."""
         if self._replica is not None:
             self._replica.release()
         if self._process is None or (self._objects == self._released and not self._changed):
@@ -328,7 +328,7 @@ class StudentCode:
         left = limits.submission_cpu - record.cpu
         if left <= 0:
             raise TimeLimitReached(
-                call, f"the submission had already used up its {limits.submission_cpu:g} s of computing"
+                call, f"the submission had already used up its {limits.submission_cpu:g} s of CPU time"
             )
         # A call that only waits uses no CPU time; without this limit every call could wait.
         most = limits.submission_cpu * limits.wall_factor
@@ -356,7 +356,7 @@ class StudentCode:
             raise record.permanent_errors[known] from None
         except ProcessDied as error:
             raise Crashed(call, f"the Python process died: {error}") from None
-        except WireError as error:  # it claims more than a frame can hold
+        except WireError as error:  # the reply claims more than a frame can hold
             raise Crashed(call, f"the request to the Python process could not be sent: {error}") from None
         except RemoteError as error:
             raise self._translate(call, error.remote) from None
@@ -378,11 +378,11 @@ class StudentCode:
     # --- internal ---------------------------------------------------------------------------------------------------
 
     def _key(self, call: str) -> str:
-        """Return the key of a call in the record: with correct parts it may succeed where it failed without."""
+        """Return the key of a call in the record; with correct parts, a call that failed before may succeed."""
         return "+".join((call, *self.parts))
 
     def _get_module(self, name: str) -> str:
-        """Return the module that holds the definition of ``name``; a notebook holds those of all missing files."""
+        """Return the module that holds the definition of ``name``; a notebook replaces all missing files."""
         module = self.contract.module(name)
         return self.contract.main if f"{module}.py" not in self._files and NOTEBOOK in self._files else module
 
@@ -416,7 +416,7 @@ class StudentCode:
             self.call(file, module, "use_parts", given)
 
     def _count_usage(self, process: Process) -> None:
-        """Add the process's usage since the last time to the record, including usage between calls."""
+        """Add the process's usage since the last call of this method to the record, including usage between calls."""
         cpu, idle = process.cpu, process.idle
         self._record.cpu += max(0.0, cpu - self._counted[0])
         self._record.idle += idle - self._counted[1]

@@ -102,7 +102,7 @@ def encode(value: Any, as_array: Callable[[Any], np.ndarray | None] = lambda _: 
 
 
 def parse_prefix(prefix: Buffer) -> tuple[int, int]:
-    """Return header and body length from a frame's first 8 bytes. Raises WireError if they exceed the caps."""
+    """Return the lengths of header and body from a frame's first 8 bytes. Raises WireError if they exceed the caps."""
     header, body = PREFIX.unpack(prefix)
     if header > MAX_HEADER or body > MAX_BODY:
         raise WireError(f"a frame announces {header:,} + {body:,} bytes")

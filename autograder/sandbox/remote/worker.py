@@ -67,7 +67,7 @@ class Worker:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def do_store_files(self, files: dict[str, np.ndarray], main: str, wanted: list[str]) -> None:
-        """Store the submission's files, the name of its main module, and the names asked for; execute nothing yet."""
+        """Store the submission's files, the name of its main module, and the requested names; execute nothing yet."""
         sys.argv[:] = [f"{main}.py"]
         self.finder = importer.Finder({name: data.tobytes() for name, data in files.items()}, main, wanted)
         sys.meta_path.insert(0, self.finder)
@@ -129,7 +129,7 @@ class Worker:
         return {"module": isinstance(built, nn.Module), "methods": methods, "parameters": self._parameters(built)}
 
     def do_forget(self, but: list[int]) -> None:
-        """Drop all stubs, and all objects except ``but``."""
+        """Drop all stubs, and all objects except those in ``but``."""
         self.objects = {number: self.objects[number] for number in but}
         self.stubs.restore()
         self.stubs = stubs.Stubs()

@@ -31,7 +31,7 @@ PRELOADED = [
     *("torch.optim", "torch.utils.data", "torch.utils.checkpoint", "torch.utils.serialization"),
     *("einops", "tqdm", "matplotlib.pyplot", "xml.dom.minidom", "xml.etree.ElementTree"),
 ]
-SWEEP_TIMEOUT = 2.0  # s, to kill leftover processes of a submission
+SWEEP_TIMEOUT = 2.0  # s to kill leftover processes of a submission
 SIDE_EFFECTS = {"antigravity", "idlelib", "lib2to3", "this", "tkinter", "turtle", "turtledemo"}
 
 
@@ -97,7 +97,7 @@ class Server:
                 os.close(descriptor)
 
     def _reap(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Reap a killed child, and sweep up its own children if it could fork."""
+        """Reap a killed child, and kill its own children if it could fork."""
         pid = request["pid"]
         _, status, usage = os.wait4(pid, 0)
         uid = self._children.pop(pid)
@@ -115,7 +115,7 @@ class Server:
         while strays := self._find_strays():
             for pid in strays:
                 _kill(pid)
-            if time.monotonic() > until:  # they fork faster than they are found
+            if time.monotonic() > until:  # the processes fork faster than they are found
                 return
 
     def _find_strays(self) -> list[int]:
@@ -124,7 +124,7 @@ class Server:
 
     def _leave(self, *_: object) -> NoReturn:
         """Kill all processes, remove the scratch folder and exit, since the grader has ended."""
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # arrives before or after the end of the socket
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # may arrive before or after the socket closes
         for pid in self._children:
             _kill(pid)
         users = set(self._children.values())

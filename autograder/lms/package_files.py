@@ -1,4 +1,4 @@
-"""Build the zip files to upload or hand out: the grader's files and everything they need."""
+"""Collect the files that packages contain: the grader for a platform, the assignment for students."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 from autograder.core.assignment import DEFAULT, Assignment
 from autograder.core.errors import BadInput
 from autograder.core.paths import PACKAGE, ROOT
-from autograder.core.zips import Entry
+from autograder.core.zip_writer import Entry
 from autograder.grading import secret
 
 PATTERNS = ("*.py", "*.toml", "*.json", "*.txt", "*.html", "*.css", "*.js", "*.ipynb")

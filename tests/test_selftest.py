@@ -1,4 +1,4 @@
-"""The canary finds what a missing layer leaves open, and nothing where all hold; official grading rests on it."""
+"""Test that the self-test finds the escapes that a missing layer allows, and none if all layers are in force."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_without_any_layer_files_and_signals_leak_as_well_and_nothing_is_left(we
     "name", ["read", "create", "overwrite", "touch", "connect", "send", "signal", "execute", "affinity"]
 )
 def test_each_attempt_counts(weaker: Weaker, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An attempt that is made succeeds where nothing holds, and is among those made."""
+    """Test that every listed attempt is made, and succeeds without layers."""
     tried = []
     succeeds = selftest._succeeds
 
