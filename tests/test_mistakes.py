@@ -59,7 +59,8 @@ def question(component: str, steps: Steps) -> diagnose.Query:
     torch.manual_seed(1)
     tensors = [torch.randn(shape, dtype=torch.float64) / (8 if len(shape) > 1 else 2) for _, shape in SHAPES[component]]
     flat = torch.cat([*(t.reshape(-1) for t in tensors), torch.tensor([0.0, 1.0])])
-    probes = {name: torch.randn(D, D, dtype=torch.float64) / math.sqrt(D) for name in ("attention", "mlp", "block")}
+    probes = {name: torch.randn(D, D, dtype=torch.float64) / math.sqrt(D) for name in ("attention", "mlp")}
+    probes["block"] = torch.randn(L, D, D, dtype=torch.float64) / math.sqrt(D)  # one for each block
     asked = diagnose.Query(SHAPES[component], flat, [], SIZES[component], probes, 1e-9)
     for shape in ((B, T), (1, 1)) if component == "attention" else ((B, T), (1, T_MAX - 1)):
         x = torch.randint(V, shape) if component == "model" else torch.randn(*shape, D, dtype=torch.float64)

@@ -30,7 +30,7 @@ from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = pytest.mark.needs("MultiHeadAttention")
 
-# sqrt(d_head), also rounded, is no root of another size, as int(sqrt(5)) would be for four heads.
+# sqrt(d_head), even rounded, differs from the root of any other size; int(sqrt(5)) would equal that of four heads.
 D, H, T_MAX = 44, 4, outputs.T_MAX
 MORE = 11  # heads, each of width 4
 LONG = 50  # a length and T_max above d

@@ -356,8 +356,8 @@ SPLIT_WITHOUT_TRANSPOSE = _attention(
 )
 HEADS_AND_BATCH_MIXED = _attention(
     "heads_and_batch_mixed",
-    "Heads and batch share one axis, split again in the other order: rows of the batch get each other's heads.",
-    "the two reshapes of heads and batch: both need the same order",
+    "Heads and batch are split from their shared axis in the wrong order, which mixes rows of the batch.",
+    "the reshape that separates heads and batch",
     steps=(
         Steps(merge=lambda heads: merge_heads(heads.transpose(0, 1).reshape(heads.shape))),
         Steps(merge=lambda heads: merge_heads(heads.reshape(heads.transpose(0, 1).shape).transpose(0, 1))),
