@@ -9,6 +9,7 @@
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"
+# "initial_loss.residual_scaling" = "partial"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"
