@@ -11,19 +11,19 @@ from typing import Any
 
 import torch
 
-TEMPORARY = "/tmp/"
+TEMPORARY = "/tmp"
 
 
 def install(scratch: str) -> None:
-    """Compile nothing, run a pool's tasks without threads, and keep temporary files in the folder ``scratch``."""
+    """Compile nothing, run a pool's tasks without threads, and keep files of /tmp in the folder ``scratch``."""
     torch.compile = _return_unchanged
     setattr(ThreadPoolExecutor, "submit", _run_at_once)  # noqa: B010 (its type is narrower)
     opened = builtins.open
 
     def open_in_scratch(file: Any, *arguments: Any, **options: Any) -> Any:
-        path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else ""
-        if path.startswith(TEMPORARY) and not path.startswith(scratch):
-            file = os.path.join(scratch, os.path.basename(path))
+        folder, name = os.path.split(file) if isinstance(file, (str, os.PathLike)) else ("", "")
+        if folder == TEMPORARY:
+            file = os.path.join(scratch, name)
         return opened(file, *arguments, **options)
 
     builtins.open = io.open = open_in_scratch

@@ -1,7 +1,7 @@
 # /// bank
 # about = "self.ln1 = nn.LayerNorm (not called)"
 # extends = "variants/public_base"
-# unnamed = "torch's own exception says it"
+# names = ["class_not_called"]
 # [loses]
 # "block.composition" = "failed"
 # "block.residual_path" = "failed"
