@@ -141,6 +141,8 @@ OPERATIONS = {
     "use_stubs": ["block"],
     "stub_parts": ["block"],
     "accepts": ["bonus"],
+    "list_constructor_calls": ["block"],
+    "use_parts": ["shapes"],
     "forget": ["mlp"],
     "load": ["mlp"],
 }
@@ -148,6 +150,7 @@ OPERATIONS = {
 FIRST = {
     "record_inputs": "GPT.generate = lambda self, idx, new: 1 / 0",
     "stub_parts": "Block.forward = lambda self, x: x",
+    "use_parts": "MLP.forward = lambda self, x: 1 / 0",
 }
 
 

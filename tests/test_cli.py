@@ -47,7 +47,8 @@ def one_line(text: str) -> str:
 # Modules of the zygote and its forks, which have torch or student code; everything else is the trusted process.
 ELSEWHERE = {f"autograder.sandbox.remote.{name}" for name in ("rpc", "worker", "zygote")}
 ELSEWHERE |= {
-    f"autograder.sandbox.loading.{name}" for name in ("importer", "notebook_slice", "parse", "parts", "stubs")
+    f"autograder.sandbox.loading.{name}"
+    for name in ("importer", "notebook_slice", "parse", "parts", "stubs", "substitutes")
 }
 ELSEWHERE |= {"autograder.sandbox.isolation.escape_attempts", "autograder.assignment.parts"}
 ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "server")}

@@ -68,7 +68,7 @@ def test_canvas_fills_its_own_column_and_nothing_else(graded: Course) -> None:
     assert canvas.find_problems(sheet) == []
     assert len(filled.scores) == 6
     assert [text.partition(" (")[2].split(":")[0] for text in filled.without_score] == [
-        "submission/gpt.py",
+        "gpt.py",
         "no submission)",
     ]
 

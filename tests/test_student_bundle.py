@@ -159,11 +159,9 @@ def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
     assert line(plain, lower) == "-9 since the last run: mlp -7, causality -2."
     assert line(without(plain, "mlp"), lower) == "-2 since the last run: causality."
     assert line(without(plain, "paper"), without(plain, "mlp")) == "-2 since the last run: mlp -7, paper +5."
-    # Points above 100 do not count.
-    assert line(without(plain, "causality.full_context"), full) == (
-        "+2 since the last run (capped at 100): causality +2, bonus +6."
-    )
-    assert line(plain, full) == "+0 since the last run (capped at 100): bonus +6."
+    # The bonus stands beside the score.
+    assert line(without(plain, "causality.full_context"), full) == "+2 since the last run: causality +2, bonus +6."
+    assert line(plain, full) == "+0 since the last run: bonus +6."
     assert load_last(folder, tmp_path / "other") is None
 
 
