@@ -15,7 +15,7 @@ from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Dims, Sizes
 from autograder.grading.suite import Suite
 from autograder.grading.verdict import Failed, Notes
-from autograder.sandbox.remote.errors import StudentError
+from autograder.sandbox.remote.errors import Raised
 from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = [
@@ -48,7 +48,7 @@ def blaming_own_model(suite: Suite, student: StudentCode, n: Dims) -> Iterator[N
     """If a table made with a correct GPT is wrong, raise the error of the student's own: it may be the cause."""
     try:
         yield
-    except (Failed, StudentError):
+    except (Failed, Raised):
         if "GPT" in student.parts:
             model = suite.student.build("GPT", n.arguments())
             for T in (1, n.T_max):

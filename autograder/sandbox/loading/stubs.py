@@ -133,7 +133,7 @@ class Stubs:
 def has_lazy_layers(module: nn.Module) -> bool:
     """Return whether a parameter still has no shape."""
     parts = nn.Module.modules(module)  # a student's class may override these methods
-    return any(nn.parameter.is_lazy(p) for part in parts for p in part._parameters.values())
+    return any(nn.parameter.is_lazy(p) for part in parts for p in part._parameters.values() if p is not None)
 
 
 def _count_weights(module: nn.Module) -> int:
