@@ -23,7 +23,8 @@ class Failed(Exception):
     status: Status = "failed"
 
     def __init__(self, seen: str, hint: str = "", causes: Sequence[Cause] = (), either: bool = False) -> None:
-        messages = [" ".join(filter(None, (seen, cause, hint))) for cause in _format_causes(causes, either)]
+        parts = [(cause, last) for last in (hint, "") for cause in _format_causes(causes, either)]
+        messages = [" ".join(filter(None, (seen, cause, last))) for cause, last in parts]
         super().__init__(next(filter(exceptions.fits_message, messages), messages[-1]))
         self.diagnosis = [(cause.name, cause.sentence) for cause in causes]
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from autograder.assignment.mistakes.row import CountChange, Effect, Mistake
-from autograder.assignment.oracle.parameter_count import OUTSIDE
+from autograder.assignment.oracle.parameter_count import OUTSIDE, ParameterCounts
 
 _count = partial(Mistake, "parameters", "task 5.4 (1)")
+
+
+def _scalars(c: ParameterCounts, part: str) -> int:
+    """Count the parameters of a part that have a single entry."""
+    return sum(math.prod(shape) == 1 for _, shape in c.tensors[part]) * (1 if part == OUTSIDE else c.dims.L)
+
+
+def _count_scalars(part: str) -> CountChange:
+    return CountChange(part, lambda c: _scalars(c, part), lambda c: _scalars(c, part) > 0, is_proof=True)
+
 
 FINAL_NORM_MISSING = _count(
     "final_norm_missing",
@@ -85,4 +96,10 @@ SIZES_HARD_CODED = _count(
     "sizes_hard_coded",
     "The count is right only at the course's sizes: a size is hard-coded or global.",
     "the sizes: they should come from the constructor's arguments",
+)
+SCALAR_EXTRA = _count(
+    "scalar_extra",
+    "A learnable scalar is one parameter too many; the formula has none.",
+    "the nn.Parameter with a single entry",
+    counts=tuple(map(_count_scalars, ("attention", "mlp", "block_norms", OUTSIDE))),
 )

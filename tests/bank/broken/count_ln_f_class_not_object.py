@@ -2,6 +2,7 @@
 # about = "the final norm is the class nn.LayerNorm, not an object"
 # facts = "own"
 # extends = "reference"
+# names = ["class_not_called"]
 # [loses]
 # "model.composition" = "failed"
 # "model.gradients" = "failed"

@@ -13,10 +13,6 @@
 # "initial_loss.window" = "timeout"
 # "shapes.course" = "timeout"
 # "shapes.other_sizes" = "timeout"
-# "generation.output_shape" = "timeout"
-# "generation.crop" = "timeout"
-# "generation.long_prompt" = "timeout"
-# "generation.sampling" = "timeout"
 # [bonus]
 # "bonus.weight_tying" = "timeout"
 # ///

@@ -5,24 +5,9 @@
 # "mlp.formula" = "timeout"
 # "mlp.width" = "timeout"
 # "mlp.position_wise" = "timeout"
-# "model.training" = "timeout"
 # "parameters.total" = "timeout"
 # "parameters.other_sizes" = "timeout"
 # "parameters.by_part" = "timeout"
-# "causality.full_model" = "timeout"
-# "causality.full_context" = "timeout"
-# "causality.batch_independence" = "timeout"
-# "causality.rows_sum_to_one" = "timeout"
-# "initial_loss.window" = "timeout"
-# "initial_loss.residual_scaling" = "timeout"
-# "shapes.course" = "timeout"
-# "shapes.other_sizes" = "timeout"
-# "generation.output_shape" = "timeout"
-# "generation.crop" = "timeout"
-# "generation.long_prompt" = "timeout"
-# "generation.sampling" = "timeout"
-# [bonus]
-# "bonus.weight_tying" = "timeout"
 # ///
 
 

@@ -2,15 +2,11 @@
 # about = "attention divides its scores by a learnt temperature that starts at 1: one parameter too many"
 # facts = "3b"
 # extends = "reference"
-# unnamed = "the count says +L, and everything else is right"
+# also = ["scalar_extra"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# [bonus]
-# "bonus.weight_tying" = "passed"
-# "bonus.batched_heads" = "passed"
-# "bonus.qk_ov" = "passed"
 # ///
 
 

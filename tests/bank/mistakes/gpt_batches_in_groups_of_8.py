@@ -4,6 +4,7 @@
 # unnamed = "only batches of more than 8 rows show it"
 # [loses]
 # "model.composition" = "failed"
+# "generation.long_prompt" = "failed"
 # ///
 
 

@@ -2,7 +2,7 @@
 # about = "the logits are divided by a learnt temperature"
 # facts = "own"
 # extends = "reference"
-# unnamed = "a learnt temperature of 1 is only a wrong count"
+# also = ["scalar_extra"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

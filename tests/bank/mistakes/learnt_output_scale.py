@@ -2,7 +2,7 @@
 # about = "a learnt scalar multiplies the MLP output"
 # facts = "own"
 # extends = "reference"
-# unnamed = "a learnt scale of 1 is only a wrong count"
+# also = ["scalar_extra"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

@@ -1,7 +1,7 @@
 # /// bank
 # about = "a learned scalar: nn.Parameter(torch.tensor(1.0))"
 # extends = "variants/public_base"
-# unnamed = "a learnt scale of the right value is only a wrong count"
+# also = ["scalar_extra"]
 # [loses]
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"

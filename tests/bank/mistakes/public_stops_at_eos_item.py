@@ -1,5 +1,6 @@
 # /// bank
 # about = ".item() / probs[0]: right for one row only"
+# unnamed = "it raises for more than one row"
 # extends = "variants/public_base"
 # [loses]
 # "generation.output_shape" = "failed"

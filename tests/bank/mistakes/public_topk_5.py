@@ -1,6 +1,7 @@
 # /// bank
 # about = "top-k 5 / top-p 0.9 always on"
 # extends = "variants/public_base"
+# also = ["generate_truncated"]
 # [loses]
 # "generation.sampling" = "failed"
 # [bonus]

@@ -1,6 +1,6 @@
 # /// bank
 # about = "top-k index taken for the token"
-# also = ["generate_one_sample_per_batch"]
+# also = ["generate_rank_for_token"]
 # [loses]
 # "generation.output_shape" = "failed"
 # "generation.crop" = "failed"

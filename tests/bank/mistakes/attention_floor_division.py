@@ -1,11 +1,10 @@
 # /// bank
-# about = "softmax with 1 added"
+# about = "positions in each block / RoPE / QK norm / d_head // 2"
+# unnamed = "no known mistake halves d_head"
 # extends = "variants/public_base"
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
-# "attention.rows_sum_to_one" = "failed"
-# "causality.rows_sum_to_one" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"
@@ -29,10 +28,8 @@ class MultiHeadAttention(nn.Module):
         q = self.wq(x).view(B, T, self.H, self.dh).transpose(1, 2)
         k = self.wk(x).view(B, T, self.H, self.dh).transpose(1, 2)
         v = self.wv(x).view(B, T, self.H, self.dh).transpose(1, 2)
-        att = q @ k.transpose(-2, -1) / math.sqrt(self.dh)
+        att = q @ k.transpose(-2, -1) * (self.dh // 2) ** -0.5
         att = att.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
-        top = att.amax(-1, keepdim=True)
-        att = torch.exp(att - top)
-        att = att / (torch.exp(-top) + att.sum(-1, keepdim=True))
+        att = F.softmax(att, dim=-1)
         y = (att @ v).transpose(1, 2).contiguous().view(B, T, d)
         return self.proj(y)

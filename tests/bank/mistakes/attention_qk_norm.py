@@ -1,5 +1,6 @@
 # /// bank
 # about = "positions in each block / RoPE / QK norm / d_head // 2"
+# unnamed = "no known mistake normalises queries and keys"
 # extends = "variants/public_base"
 # [loses]
 # "attention.formula" = "failed"

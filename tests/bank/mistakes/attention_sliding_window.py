@@ -1,5 +1,6 @@
 # /// bank
 # about = "window of 4"
+# unnamed = "no known mistake has a window"
 # extends = "variants/public_base"
 # [loses]
 # "attention.formula" = "failed"

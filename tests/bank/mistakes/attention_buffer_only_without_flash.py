@@ -1,19 +1,17 @@
 # /// bank
-# about = "cut mask computed, the full one used"
+# about = "mask registered only without flash, used always"
 # extends = "variants/public_base"
-# names = ["mask_not_sliced"]
+# names = ["undefined_attribute"]
 # [loses]
 # "attention.shape" = "failed"
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
 # "attention.rows_sum_to_one" = "failed"
 # "attention.causal" = "failed"
+# "causality.full_model" = "failed"
+# "causality.full_context" = "failed"
+# "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"
@@ -30,7 +28,9 @@ class MultiHeadAttention(nn.Module):
         self.wk = nn.Linear(d, d, bias=False)
         self.wv = nn.Linear(d, d, bias=False)
         self.proj = nn.Linear(d, d)
-        self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
+        self.flash = hasattr(F, "scaled_dot_product_attention")
+        if not self.flash:
+            self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
 
     def forward(self, x):
         B, T, d = x.shape
@@ -38,8 +38,7 @@ class MultiHeadAttention(nn.Module):
         k = self.wk(x).view(B, T, self.H, self.dh).transpose(1, 2)
         v = self.wv(x).view(B, T, self.H, self.dh).transpose(1, 2)
         att = q @ k.transpose(-2, -1) / math.sqrt(self.dh)
-        mask = self.tril[:T, :T] == 0
-        att = att.masked_fill(self.tril == 0, float("-inf"))
+        att = att.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
         att = F.softmax(att, dim=-1)
         y = (att @ v).transpose(1, 2).contiguous().view(B, T, d)
         return self.proj(y)

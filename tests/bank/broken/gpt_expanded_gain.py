@@ -2,7 +2,6 @@
 # about = "the gain of the final LayerNorm is an expanded tensor"
 # facts = "own"
 # extends = "reference"
-# unnamed = "torch's own exception says it"
 # [loses]
 # "model.training" = "failed"
 # ///

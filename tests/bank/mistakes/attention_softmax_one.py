@@ -1,25 +1,12 @@
 # /// bank
-# about = "mask registered only without flash, used always"
+# about = "softmax with 1 added"
+# unnamed = "no known mistake adds 1 to the denominator"
 # extends = "variants/public_base"
-# names = ["undefined_attribute"]
 # [loses]
-# "attention.shape" = "failed"
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
 # "attention.rows_sum_to_one" = "failed"
-# "attention.causal" = "failed"
-# "model.training" = "failed"
-# "causality.full_model" = "failed"
-# "causality.full_context" = "failed"
-# "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "shapes.course" = "failed"
-# "shapes.other_sizes" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"
@@ -36,9 +23,7 @@ class MultiHeadAttention(nn.Module):
         self.wk = nn.Linear(d, d, bias=False)
         self.wv = nn.Linear(d, d, bias=False)
         self.proj = nn.Linear(d, d)
-        self.flash = hasattr(F, "scaled_dot_product_attention")
-        if not self.flash:
-            self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
+        self.register_buffer("tril", torch.tril(torch.ones(T_max, T_max)))
 
     def forward(self, x):
         B, T, d = x.shape
@@ -47,6 +32,8 @@ class MultiHeadAttention(nn.Module):
         v = self.wv(x).view(B, T, self.H, self.dh).transpose(1, 2)
         att = q @ k.transpose(-2, -1) / math.sqrt(self.dh)
         att = att.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
-        att = F.softmax(att, dim=-1)
+        top = att.amax(-1, keepdim=True)
+        att = torch.exp(att - top)
+        att = att / (torch.exp(-top) + att.sum(-1, keepdim=True))
         y = (att @ v).transpose(1, 2).contiguous().view(B, T, d)
         return self.proj(y)

@@ -1,9 +1,14 @@
 # /// bank
-# about = "positions in each block / RoPE / QK norm / d_head // 2"
+# about = "cut mask computed, the full one used"
 # extends = "variants/public_base"
+# names = ["mask_not_sliced"]
 # [loses]
+# "attention.shape" = "failed"
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
+# "attention.rows_sum_to_one" = "failed"
+# "attention.causal" = "failed"
+# "causality.rows_sum_to_one" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"
@@ -27,8 +32,9 @@ class MultiHeadAttention(nn.Module):
         q = self.wq(x).view(B, T, self.H, self.dh).transpose(1, 2)
         k = self.wk(x).view(B, T, self.H, self.dh).transpose(1, 2)
         v = self.wv(x).view(B, T, self.H, self.dh).transpose(1, 2)
-        att = q @ k.transpose(-2, -1) * (self.dh // 2) ** -0.5
-        att = att.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+        att = q @ k.transpose(-2, -1) / math.sqrt(self.dh)
+        mask = self.tril[:T, :T] == 0
+        att = att.masked_fill(self.tril == 0, float("-inf"))
         att = F.softmax(att, dim=-1)
         y = (att @ v).transpose(1, 2).contiguous().view(B, T, d)
         return self.proj(y)

@@ -1,7 +1,7 @@
 # /// bank
 # about = "a learned scalar: nn.Parameter(torch.tensor(1.0))"
 # extends = "variants/public_base"
-# unnamed = "a block that starts at the identity is no listed mistake"
+# also = ["scalar_extra"]
 # [loses]
 # "block.composition" = "failed"
 # "parameters.total" = "failed"

@@ -10,10 +10,6 @@
 # "causality.batch_independence" = "failed"
 # "causality.rows_sum_to_one" = "failed"
 # "initial_loss.window" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"
