@@ -39,12 +39,9 @@ def show(report: Report, console: Console) -> None:
 
 
 def _print_report(report: Report, console: Console, width: int) -> None:
-    _print_line(
-        console,
-        width,
-        Text(report.submission.id, "bold"),
-        _format_points(report.score, report.max_score, "bold", "points"),
-    )
+    unit = f"points + {report.bonus:g} bonus" if report.bonus else "points"
+    score = _format_points(report.score, report.max_score, "bold", unit)
+    _print_line(console, width, Text(report.submission.id, "bold"), score)
     console.print()
     for warning in report.warnings:
         console.print(Text.assemble(("Note: ", "bold yellow"), warning), width=width)
