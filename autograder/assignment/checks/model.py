@@ -341,8 +341,8 @@ class LossPass:
 
     @property
     def right(self) -> float:
-        """The mean cross-entropy of the returned logits."""
-        return cross_entropy(self.logits, self.targets)
+        """The mean cross-entropy of the returned logits; dividing by it gives infinity if it is 0."""
+        return np.float64(cross_entropy(self.logits, self.targets))
 
 
 def _compute_loss(

@@ -12,5 +12,5 @@
 class MultiHeadAttention(MultiHeadAttention):
     def __init__(self, d, H, T_max):
         super().__init__(d, H, T_max)
-        if d == 20:
+        if d == 44:
             self.more = nn.ParameterList(nn.Parameter(torch.zeros(d, d)) for _ in range(4080))

@@ -4,6 +4,8 @@
 # extends = "broken/wrong_everywhere"
 # like = "broken/wrong_everywhere"
 # names = ["mlp_width", "mask_all_nan"]
+# [loses]
+# "model.loss" = "crashed"
 # ///
 
 
