@@ -36,7 +36,7 @@ import time as _time
 class MultiHeadAttention(MultiHeadAttention):
     def __init__(self, d, H, T_max):
         super().__init__(d, H, T_max)
-        if d in (20, 24):
+        if d in (44, 24):
             self.more = nn.ParameterList(nn.Parameter(torch.zeros(d, d)) for _ in range(2600))
 
 
