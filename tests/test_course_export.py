@@ -181,7 +181,7 @@ def test_logins_that_differ_in_capitals_alone_are_two_students_of_nbgrader(cours
     with course.book() as book:
         export_grades(book, "nbgrader", target)
     with api.Gradebook(f"sqlite:///{target}") as theirs:
-        assert sorted(s.score for s in theirs.assignment_submissions("step-05")) == [93.0, 100.0]
+        assert sorted(s.score for s in theirs.assignment_submissions("step-05")) == [93.0, 106.0]
 
 
 def test_nbgraders_gradebook_has_the_scores(graded: Course) -> None:

@@ -13,7 +13,7 @@ _count = partial(Mistake, "parameters", "task 5.4 (1)")
 
 def _scalars(c: ParameterCounts, part: str) -> int:
     """Count the parameters of a part that have a single entry."""
-    return sum(math.prod(shape) == 1 for _, shape in c.tensors[part]) * (1 if part == OUTSIDE else c.dims.L)
+    return sum(math.prod(shape) == 1 for _, shape in c.tensors.get(part, ())) * (1 if part == OUTSIDE else c.dims.L)
 
 
 def _count_scalars(part: str) -> CountChange:

@@ -78,7 +78,7 @@ def prepare(root: str) -> Policy | None:
 def _find_packages(folders: Iterable[str]) -> Iterator[Path]:
     """Yield the grader's package wherever it is installed, or the whole checkout, which contains the solution."""
     for folder in (Path(name).resolve() for name in folders):
-        if (folder / "autograder" / "sandbox").is_dir():
+        if (folder / "autograder").is_dir():
             # site-packages has libraries beside it
             yield folder if (folder / "pyproject.toml").exists() else folder / "autograder"
 

@@ -22,7 +22,6 @@
 # "causality.batch_independence" = "crashed"
 # "causality.rows_sum_to_one" = "crashed"
 # "initial_loss.window" = "crashed"
-# "initial_loss.residual_scaling" = "crashed"
 # "paper.layer_norm" = "crashed"
 # "shapes.course" = "crashed"
 # "shapes.other_sizes" = "crashed"

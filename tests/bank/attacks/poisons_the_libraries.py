@@ -17,8 +17,10 @@ places += [os.path.dirname(numpy.__file__), os.path.dirname(random.__file__), "/
 places += [os.path.dirname(os.getcwd())]
 for place in places:
     try:
-        with open(os.path.join(place, "left-by-a-submission.txt"), "w") as file:
+        path = os.path.join(place, "left-by-a-submission.txt")
+        with open(path, "w") as file:
             file.write("import os")
-        print("GAINED a file in", os.path.basename(place))
+        if os.path.exists(path):  # a file of /tmp goes to the submission's own folder
+            print("GAINED a file in", os.path.basename(place))
     except OSError:
         pass

@@ -49,7 +49,7 @@ import gc
 import numpy as np
 
 
-def claims(self, number, module, name, arguments, seed, double):
+def claims(self, number, module, name, arguments, seed, double, width):
     d, V, T_max, L = (arguments.get(key, 8) for key in ("d", "V", "T_max", "L"))
     block = [("q", (d, d)), ("k", (d, d)), ("v", (d, d)), ("o", (d, d)), ("ob", (d,))]
     inner = [("u", (4 * d, d)), ("ub", (4 * d,)), ("w", (d, 4 * d)), ("wb", (d,))]

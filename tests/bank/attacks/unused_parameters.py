@@ -4,6 +4,8 @@
 # extends = "broken/wrong_everywhere"
 # like = "broken/wrong_everywhere"
 # names = []
+# [loses]
+# "causality.rows_sum_to_one" = "passed"
 # ///
 
 

@@ -4,7 +4,6 @@
 # unnamed = "only batches of more than 8 rows show it"
 # [loses]
 # "model.composition" = "failed"
-# "generation.long_prompt" = "failed"
 # ///
 
 
