@@ -5,9 +5,6 @@
 # like = "broken/wrong_everywhere"
 # [loses]
 # "model.training" = "crashed"
-# "causality.rows_sum_to_one" = "crashed"
-# "initial_loss.window" = "crashed"
-# "initial_loss.residual_scaling" = "crashed"
 # ///
 
 
