@@ -46,7 +46,7 @@ pytestmark = [
 
 NEW_TOKENS = 7  # new tokens after a long prompt
 ROWS = 24  # many rows and few steps: a step costs the same for all of them
-LONG_ROWS = 6  # rows of T_max tokens, which cost more
+LONG_ROWS = 8  # rows of T_max tokens, which cost more
 BEFORE_CROP = 3  # tokens before T_max: a generate that appends 1 or 2 tokens does not end there
 STRONG_DEVIATIONS = (10.0, 3.0, 1.0)  # of the logits, in this order until correct code stays finite
 DEVIATIONS, LIKELIEST = (2.0, 1.0, 0.3), 0.7  # of the logits; the first at which no token is nearly certain is used
