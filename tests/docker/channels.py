@@ -30,7 +30,7 @@ from tests.validators import prairielearn as prairielearn_validator
 ROOT = Path(__file__).resolve().parents[2]
 BASE = os.environ.get("BASE_IMAGE") or "python:3.11-slim-bookworm"
 MEMORY, CPUS = "768m", "0.5"  # Gradescope's smallest container
-HEADLINE = re.compile(r"^\S+ +([\d.]+) / ([\d.]+) points$", re.MULTILINE)
+HEADLINE = re.compile(r"^\S+ +([\d.]+) / ([\d.]+) points(?: \+ [\d.]+ bonus)?$", re.MULTILINE)
 
 
 @dataclass
@@ -159,7 +159,10 @@ class Gradescope:
             raise AssertionError(problems)
         data = json.loads(text)
         points = [test.get("score", 0) for test in data["tests"]]
-        return Outcome(data["score"], points, text, done.stdout + done.stderr, done.returncode, took)
+        criteria = rubric.load(ASSIGNMENT).criteria
+        bonus = len([check for one in criteria if one.bonus for check in one.checks])  # the last tests
+        score = data["score"] - sum(points[-bonus:])  # Gradescope gets the bonus as extra credit
+        return Outcome(score, points, text, done.stdout + done.stderr, done.returncode, took)
 
 
 class PrairieLearn:
