@@ -36,7 +36,7 @@ STATUS_PHRASES: dict[Status, str] = {
     "error": "grader error",
 }
 
-NO_GRADE = "The grader itself failed in a check, so there is no grade. Please report it."
+NO_GRADE = "The grader itself failed in a check, so this submission has no grade. Please report it."
 
 NOT_FINITE = "not finite"  # replaces a number in evidence that JSON cannot represent
 

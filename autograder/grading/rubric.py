@@ -123,7 +123,7 @@ def load(assignment: Assignment, path: Path | None = None) -> Rubric:
         raise RubricError(f"{path}:{line}: total is {raw.get('total')}, but the points sum to {points}; change one")
     carry_forward = raw.get("carry_forward", True)
     if not isinstance(carry_forward, bool):
-        line = next(n for n, words in enumerate(lines, 1) if words.startswith("carry_forward"))
+        line = next((n for n, words in enumerate(lines, 1) if "carry_forward" in words), 1)
         raise RubricError(f"{path}:{line}: carry_forward is {carry_forward!r}; write true or false")
     version = hashlib.sha256(text.encode()).hexdigest()[:12]
     return Rubric(total=points, criteria=tuple(criteria), version=version, carry_forward=carry_forward)

@@ -49,7 +49,7 @@ def render_refusal(line: str, place: Paths) -> str:
 
 
 def render_failure(reason: str, report: Report | None, place: Paths) -> str:
-    message = "The grader itself failed, so there is no grade and no attempt is used up. Please tell the course staff."
+    message = "The grader itself failed: you get no grade, and no attempt is used up. Please tell the course staff."
     return _format_document(gradable=False, message=message, format_errors=[message])
 
 

@@ -35,7 +35,7 @@ from autograder.submission.read import Submission, make_submission
 
 
 class NotGraded(Exception):
-    """The grader failed or refused, so there is no score."""
+    """The grader failed or refused, so the submission has no score."""
 
 
 class _Step(NbGraderPreprocessor):  # type: ignore[misc]
@@ -117,7 +117,7 @@ class Grade(_Step, Execute):  # type: ignore[misc]
             del _known[handed_in.sha256]
             failed = [check.id for check in report.checks if check.status == "error"] if report is not None else []
             reason = graded.trouble or f"the grader failed at {', '.join(failed)}"
-            raise NotGraded(f"{facts['student']}: {reason}; there is no score, so autograde it again")
+            raise NotGraded(f"{facts['student']}: {reason}; autograde it again to get a score")
         return report
 
     def _read_next(self, facts: dict[str, Any]) -> list[Submission]:

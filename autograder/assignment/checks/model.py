@@ -401,9 +401,11 @@ def _explain_loss(passes: Sequence[LossPass]) -> list[Mistake]:
     for row in candidates[0]:
         for values in zip(*(losses[row] for losses in candidates), strict=True):
             known = [(found.loss, value) for found, value in zip(passes, values, strict=True) if value is not None]
-            if all(_is_close(loss, value) for loss, value in known):
+            if known and all(_is_close(loss, value) for loss, value in known):
                 return [row]
     first, *others = passes
+    if not others:
+        return []  # one loss alone fits several constants
     scaled, shifted = first.loss / first.right, first.loss - first.right
     if all(_is_close(found.loss, scaled * found.right) for found in others):
         return [mistakes.loss.LOSS_IN_BITS if _is_close(scaled, 1 / math.log(2)) else mistakes.loss.LOSS_SCALED]
@@ -428,7 +430,7 @@ def _wrong_losses(found: LossPass) -> dict[Mistake, list[float | None]]:
         mistakes.loss.LOSS_SUMMED_OVER_TIME: [right * T],
         mistakes.loss.LOSS_SUMMED_OVER_BATCH: [right * B],
         mistakes.loss.LOSS_NEGATED: [-right],
-        mistakes.loss.LOSS_EXPONENTIAL: [math.exp(right)],
+        mistakes.loss.LOSS_EXPONENTIAL: [float(np.exp(right))],
         mistakes.loss.LOSS_OF_INPUTS: [cross_entropy(logits, idx)],
         mistakes.loss.LOSS_OF_LAST_POSITION: [cross_entropy(logits[:, -1:], targets[:, -1:])],
         mistakes.loss.LOGITS_REORDERED: [

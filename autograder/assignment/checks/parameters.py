@@ -102,16 +102,16 @@ def test_other_sizes(
         counted[str(dims)] = model.numel
         expected = parameter_count.total(dims)
         if model.numel != expected and not is_tied(model, dims):
+            measured = (
+                f"At {dims}, GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}."
+            )
+            if at_course:
+                raise Failed(measured, "The count at the course configuration is wrong too; fix that one first.")
             is_swapped = all(
                 build_gpt(student, n).numel == parameter_count.total(replace(n, L=n.H, H=1)) for n in sizes.others
             )
             cause = mistakes.parameters.BLOCKS_NUMBER_IS_H if is_swapped else mistakes.parameters.SIZES_HARD_CODED
-            raise Failed(
-                f"At {dims}, GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} "
-                f"{expected:,}.",
-                "The cause is the same as at the course configuration." if at_course else "",
-                [] if at_course else [cause],
-            )
+            raise Failed(measured, causes=[cause])
         require_used_parameters(student, model, dims, rng)
     request.getfixturevalue("require_counted_parameters_used")
     notes.record(counted=counted)

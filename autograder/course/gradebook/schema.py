@@ -80,7 +80,7 @@ CREATE TABLE entry (                -- a student's attempt in a run
     submitted TEXT NOT NULL,
     partners INTEGER NOT NULL,
     sha256 TEXT NOT NULL,
-    trouble TEXT NOT NULL,          -- why there is no grade
+    trouble TEXT NOT NULL,          -- why the attempt has no grade
     report INTEGER REFERENCES report,
     PRIMARY KEY (run, student, attempt)
 );
