@@ -60,7 +60,7 @@ def measure_claims(student: StudentCode, n: Dims, rng: np.random.Generator) -> C
         change, by_chance = ((after - before) ** 2).mean(-1), (variance + more).mean(-1)
         # If forward is random, the effect at one position can drown in the noise.
         follows = (change > 0).all() if steady else np.mean(change / np.maximum(by_chance, 1e-30)) > FOLLOWS
-        if not follows:
+        if kept and not follows:
             message = "When all parameters of a small GPT change, the logits do not."
             return Claims(message, message, steady=steady)
         unset = [

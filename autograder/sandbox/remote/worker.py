@@ -20,12 +20,14 @@ import torch
 from torch import nn
 from torch.optim.adam import adam
 
+from autograder.core.text import clean
 from autograder.sandbox.isolation import confine
 from autograder.sandbox.loading import importer, parts, stubs, substitutes
 from autograder.sandbox.remote import wire
 from autograder.sandbox.remote.rpc import as_tensor, describe, serve
 
 MAX_INPUTS = 500
+MAX_NAME = 200  # characters of a parameter's name
 MAX_TROUBLES = 200
 BETAS = {"beta1": 0.9, "beta2": 0.99, "eps": 1e-8, "weight_decay": 0.0}
 ADAM: dict[str, Any] = {"foreach": True, "amsgrad": False, "maximize": False, **BETAS}
@@ -159,8 +161,9 @@ class Worker:
 
     def _parameters(self, built: Any) -> dict[str, Any]:
         """Describe the parameters: names, shapes, which look like masks, which are frozen, which stubs own which."""
-        found = dict(nn.Module.named_parameters(built)) if isinstance(built, nn.Module) else {}
-        owners = {name: self.stubs.find_owner(built, name) for name in found}
+        found = _name_parameters(built) if isinstance(built, nn.Module) else {}
+        own_names = [name for name, _ in nn.Module.named_parameters(built)] if found else []
+        owners = {name: self.stubs.find_owner(built, own) for name, own in zip(found, own_names, strict=True)}
         return {
             "names": list(found),
             "shapes": [list(p.shape) for p in found.values()],
@@ -171,7 +174,7 @@ class Worker:
 
     def do_push(self, number: int, weights: dict[str, np.ndarray]) -> None:
         """Copy ``weights`` into the parameters with these names."""
-        parameters = dict(nn.Module.named_parameters(self.objects[number]))
+        parameters = _name_parameters(self.objects[number])
         with torch.no_grad():
             for name, value in weights.items():
                 p = parameters[name]
@@ -181,7 +184,7 @@ class Worker:
 
     def do_pull(self, number: int) -> dict[str, torch.Tensor]:
         """Return all parameters except complex ones, which a frame can't hold."""
-        return {name: p for name, p in nn.Module.named_parameters(self.objects[number]) if not p.is_complex()}
+        return {name: p for name, p in _name_parameters(self.objects[number]).items() if not p.is_complex()}
 
     def do_call(self, number: int, method: str, arguments: list[Any], seed: int) -> Any:
         """Call a method of an object (``__call__`` for the object itself) without gradients."""
@@ -205,7 +208,7 @@ class Worker:
         model = self.objects[number]
         model.zero_grad(set_to_none=True)
         _get_loss(model(as_tensor(idx), as_tensor(targets))).backward()  # type: ignore[no-untyped-call]
-        return {name: p.grad for name, p in nn.Module.named_parameters(model) if p.grad is not None}
+        return {name: p.grad for name, p in _name_parameters(model).items() if p.grad is not None}
 
     def do_train(
         self, number: int, idx: np.ndarray, targets: np.ndarray, steps: int, rate: float, stop: float
@@ -262,6 +265,17 @@ class Worker:
                 self.do_call(number, function, arguments, seed)
         hook.remove()
         return seen[:MAX_INPUTS]
+
+
+def _name_parameters(module: nn.Module) -> dict[str, nn.Parameter]:
+    """Return the module's parameters by names that a frame can carry: printable, short, and different."""
+    named: dict[str, nn.Parameter] = {}
+    for name, p in nn.Module.named_parameters(module):
+        shown = clean(name, MAX_NAME)
+        while shown in named:
+            shown += "'"
+        named[shown] = p
+    return named
 
 
 def _seed(seed: int) -> None:

@@ -2,25 +2,12 @@
 # about = "parameters and methods have names that are long, cannot be printed, or are formulas and markup"
 # facts = "21"
 # extends = "reference"
+# also = ["parameters_unused"]
 # [loses]
-# "model.composition" = "failed"
 # "model.gradients" = "failed"
-# "model.loss" = "failed"
-# "model.training" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
 # "parameters.by_part" = "partial"
-# "causality.full_model" = "failed"
-# "causality.full_context" = "failed"
-# "causality.batch_independence" = "failed"
-# "causality.rows_sum_to_one" = "failed"
-# "initial_loss.window" = "failed"
-# "generation.output_shape" = "failed"
-# "generation.crop" = "failed"
-# "generation.long_prompt" = "failed"
-# "generation.sampling" = "failed"
-# [bonus]
-# "bonus.weight_tying" = "failed"
 # ///
 
 
