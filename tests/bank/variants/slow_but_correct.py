@@ -18,8 +18,8 @@ class Head(nn.Module):
             for t in range(x.shape[1]):
                 scores = k[b, : t + 1] @ q[b, t] / math.sqrt(q.shape[-1])
                 weights = F.softmax(scores, dim=-1)
-                out[b, t] = sum(weights[s] * v[b, s] for s in range(max(0, t - 31), t + 1))
-                out[b, t] += weights[: max(0, t - 31)] @ v[b, : max(0, t - 31)]
+                out[b, t] = sum(weights[s] * v[b, s] for s in range(max(0, t - 15), t + 1))
+                out[b, t] += weights[: max(0, t - 15)] @ v[b, : max(0, t - 15)]
         return out
 
 
@@ -37,6 +37,6 @@ class MultiHeadAttention(nn.Module):
 class GPT(GPT):
     def __init__(self, V, T_max, d, H, L, tie_weights=False):
         super().__init__(V, T_max, d, H, L, tie_weights)
-        for p in [*self.parameters(), *self.parameters()]:
+        for p in self.parameters():
             for weight in p.detach().flatten():
                 assert math.isfinite(weight) and not math.isnan(weight) and abs(float(weight)) < 100
