@@ -40,6 +40,14 @@ class Cause(Protocol):
         """Return the sentence with the place to look and the task."""
 
     @property
+    def where(self) -> str:
+        """Return the method or function that has the mistake, such as ``Block.forward``; "" if it can be anywhere."""
+
+    @property
+    def pattern(self) -> str:
+        """Return a pattern of the line that has the mistake; "" if there is none."""
+
+    @property
     def raises(self) -> tuple[tuple[str, str], ...]:
         """Return the exceptions that identify the mistake: (type, pattern in the text)."""
 
@@ -76,8 +84,8 @@ class Contract:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Return the file names of all definitions, in the order of the handout."""
-        return tuple(dict.fromkeys(f"{entry.module}.py" for entry in self.definitions))
+        """Return the file names of all definitions, the main file first."""
+        return tuple(dict.fromkeys((self.file, *(f"{entry.module}.py" for entry in self.definitions))))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Explain an exception in student code: the student's line, the exception, and the cause if it is a common one."""
+"""Explain an exception in student code: the call, what was raised, and the cause if it is a common one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,7 @@ from autograder.sandbox.remote.client import RemoteException
 from autograder.sandbox.remote.errors import Raised
 
 WIDTH, MAX_LINES = 76, 4  # of a message: a terminal of 80 columns, minus the indent
-# How many characters to keep of the quoted line and of the exception's text, widest first. PyTorch often names the
-# remedy at the end, so that an unexplained text is cut last.
-EXPLAINED_LENGTHS = ((64, 56), (48, 40), (32, 28), (20, 20))
-UNEXPLAINED_LENGTHS = ((64, 240), (40, 240), (20, 240), (20, 200), (20, 160), (20, 120), (20, 80), (20, 40), (20, 28))
-MAX_QUOTE = 64  # characters of a quoted line
+TEXT_LENGTHS = (400, 240, 160, 100, 56)  # characters kept of the exception's text, most first
 MAX_SHAPES = 4  # tensors whose shapes are shown
 
 
@@ -29,16 +25,14 @@ def find_cause(remote: RemoteException, known: Iterable[Cause]) -> Cause | None:
 
 
 def format_exception(error: Raised, cause: Cause | None = None) -> str:
-    """Return the message: where it was raised, the student's line, the exception and its ``cause``, if known."""
+    """Return the message: the call, the exception with its text, and its ``cause``, if known; not the location."""
     remote = error.remote
     if "SyntaxError" in remote.kinds:
-        file, line, _, text = remote.frames[-1] if remote.frames else (error.call, 0, "", "")
-        return f"{file} is not valid Python: line {line}{_quote(text, MAX_QUOTE)}: {_end(remote.text)}"
+        file = remote.frames[-1].file if remote.frames else error.call
+        return f"{file} is not valid Python: {_end(remote.text)}"
     message = ""
-    for quoted, kept in EXPLAINED_LENGTHS if cause else UNEXPLAINED_LENGTHS:
-        text = clean(" ".join(remote.text.split()), kept)
-        raised = f"{remote.type}: {text}".removesuffix(": ")
-        message = f"{describe_location(error, quoted)} {_end(raised)} {_explain(remote, cause)}".strip()
+    for length in TEXT_LENGTHS:
+        message = f"{describe_exception(error, length)} {_explain(remote, cause)}".strip()
         if fits_message(message):
             break
     return message
@@ -54,22 +48,13 @@ def fits_message(message: str) -> bool:
     return len(textwrap.wrap(message, WIDTH)) <= MAX_LINES
 
 
-def describe_location(error: Raised, quoted: int = MAX_QUOTE) -> str:
-    """Return the call and the student's innermost line, where the exception was raised."""
-    if not error.remote.frames:
-        return f"In {error.call}:"
-    file, line, where, text = error.remote.frames[-1]
+def describe_exception(error: Raised, length: int = 160) -> str:
+    """Return the call that raised, or the file whose import did, and ``length`` characters of the exception."""
+    remote = error.remote
+    raised = _end(f"{remote.type}: {clean(' '.join(remote.text.split()), length)}".removesuffix(": "))
     if error.call.endswith((".py", ".ipynb")):
-        return f"{file} could not be imported: line {line}{_quote(text, quoted)}."
-    if error.call.startswith(where):
-        return f"{error.call} raised at line {line} of {file}{_quote(text, quoted)}."
-    first = error.remote.frames[0]
-    via = f" (from {first[0]} line {first[1]})" if len(error.remote.frames) > 1 else ""
-    return f"{error.call} raised in {where}, {file} line {line}{via}{_quote(text, quoted)}."
-
-
-def _quote(line: str, size: int) -> str:
-    return f": `{clean(line, size)}`" if line else ""
+        return f"{remote.frames[-1].file if remote.frames else error.call} could not be imported: {raised}"
+    return f"{error.call} raised {raised}"
 
 
 def _explain(remote: RemoteException, known: Cause | None) -> str:
@@ -80,9 +65,9 @@ def _explain(remote: RemoteException, known: Cause | None) -> str:
         return f"The input has {given} features; the weight expects {taken}.{_format_shapes(remote)}"
     if found := re.search(r"normalized_shape=\[(\d+)\].*size\[([\d, ]+)\]", text):
         return f"The norm expects {found[1]} features; its input has shape ({found[2]})."
-    if known is None:
-        return _format_shapes(remote).strip()
     near = f" Did you mean {remote.near}?" if remote.near else ""
+    if known is None:
+        return f"{_format_shapes(remote)}{near}".strip()
     return f"{known.sentence}{near}"
 
 

@@ -50,6 +50,32 @@ class Diagnosis(_Data):
 
     mistake: str
     message: str
+    is_symptom: bool = False  # named by the exception alone, which can have many causes
+
+
+class Location(_Data):
+    """A place in the submission to look at, with the submission's own text."""
+
+    file: str  # in a notebook, the cell in words
+    line: int = 0  # 0 if only the file is known
+    where: str = ""  # the class, method or function, such as Block.forward
+    raised: str = ""  # the exception raised on this line
+    column: int = 0  # of the code to mark, from 1 to ``end_column``; 0 if unknown
+    end_column: int = 0
+    first: int = 0  # number of the first line in ``source``
+    source: tuple[str, ...] = ()  # this line and those around it
+
+    @property
+    def place(self) -> str:
+        """Return the place as editors read it: ``main.py:12``."""
+        if not self.line:
+            return self.file
+        return f"{self.file}:{self.line}" if self.file.endswith(".py") else f"{self.file}, line {self.line}"
+
+    @property
+    def text(self) -> str:
+        """Return the line itself; empty if it is unknown."""
+        return self.source[self.line - self.first] if 0 <= self.line - self.first < len(self.source) else ""
 
 
 class Verdict(_Data):
@@ -63,8 +89,15 @@ class Verdict(_Data):
     max_score: float
     visibility: Visibility = "visible"
     message: str = ""
+    hint: str = ""  # the rest of the message, for a student whose next attempt gained nothing
     diagnosis: tuple[Diagnosis, ...] = ()
+    location: Location | None = None
     evidence: dict[str, Any] = {}
+
+    @property
+    def located_message(self) -> str:
+        """Return the message with the place to look at in front."""
+        return f"{self.location.place}: {self.message}" if self.location and self.message else self.message
 
     @field_validator("evidence")
     @classmethod
@@ -140,6 +173,7 @@ class Report(_Data):
     checks: tuple[Verdict, ...]
     not_implemented: tuple[NotImplementedEntry, ...]
     warnings: tuple[str, ...] = ()  # warnings that belong to no check
+    notes: tuple[str, ...] = ()  # facts that need no action
     output: str
     timing: Timing
 
@@ -202,9 +236,11 @@ def select_criterion(report: Report, criterion: str) -> Report:
             "criteria": (facts,),
             "score": score,
             "max_score": most,
+            "bonus": 0.0,
             "gradable": all(check.status != "error" for check in checks),
             "not_implemented": (),
             "warnings": (),
+            "notes": (),
             "output": "",
         }
     )

@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from autograder.core.assignment import Assignment
+from autograder.core.assignment import Assignment, Contract
 from autograder.core.errors import BadInput
 from autograder.grading.report import Visibility
 
@@ -49,12 +50,22 @@ class Criterion(_Strict):
     title: str
     task: str
     bonus: bool = False
+    also: tuple[str, ...] = Field(default=(), strict=False)  # other names for --only
+    late_hints: bool = False  # whether causes are named only after a second attempt without progress
     visibility: Visibility = "visible"
     checks: tuple[Check, ...]
 
     @property
     def points(self) -> int:
         return sum(check.points for check in self.checks)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The part of an assignment to grade: criteria, and definitions whose checks belong to other criteria."""
+
+    criteria: frozenset[str]
+    definitions: frozenset[str]
 
 
 class Rubric(_Strict):
@@ -73,6 +84,34 @@ class Rubric(_Strict):
     def renamed(self) -> dict[str, str]:
         """Map the ids that checks had in the last release to their current ids."""
         return {f"{check.criterion}.{check.formerly}": check.id for check in self.checks if check.formerly}
+
+
+def select(rubric: Rubric, contract: Contract, part: str) -> Selection:
+    """Return the part that a student calls ``part``: a criterion, class, function or task. Raises BadInput."""
+    wanted = _normalise(part)
+
+    def is_task(task: str) -> bool:
+        return f"{_normalise(task)}.".startswith(f"{wanted}.")
+
+    by_task = {criterion.id for criterion in rubric.criteria if is_task(criterion.task)}
+    names = {
+        criterion.id: map(_normalise, (criterion.id, criterion.title, *criterion.also)) for criterion in rubric.criteria
+    }
+    criteria = by_task | {id for id, known in names.items() if wanted in known}
+    definitions = {one.name for one in contract.definitions if not by_task and is_task(one.task)}
+    definitions |= {one.name for one in contract.definitions if not criteria and _normalise(one.name) == wanted}
+    if not wanted or not criteria | definitions:
+        listed = ", ".join(criterion.id for criterion in rubric.criteria)
+        raise BadInput(
+            f"--only {part}: no such part; choose from {listed}, or give a class, function or task such as 5.1"
+        )
+    return Selection(frozenset(criteria), frozenset(definitions))
+
+
+def _normalise(name: str) -> str:
+    """Return a name without its kind, case and punctuation: "task 5.4 (1)" becomes "5.4.1"."""
+    words = re.sub(r"^(task|tasks|exercise|exercises|on)\b", "", name.strip().lower())
+    return ".".join(re.findall(r"[a-z0-9_]+", words))
 
 
 def load(assignment: Assignment, path: Path | None = None) -> Rubric:

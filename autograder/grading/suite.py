@@ -28,11 +28,12 @@ from autograder.core.text import clean
 from autograder.grading import exceptions, fixtures
 from autograder.grading import report as reports
 from autograder.grading import secret as secrets
-from autograder.grading.report import Report, Verdict
-from autograder.grading.rubric import Check, Rubric
+from autograder.grading.locate import Locator
+from autograder.grading.report import Location, Report, Verdict
+from autograder.grading.rubric import Check, Rubric, Selection, select
 from autograder.grading.verdict import Failed, Notes, explain_error
 from autograder.sandbox.remote.client import Zygote
-from autograder.sandbox.remote.errors import ImportFailed, NotDefined, Raised, StudentError
+from autograder.sandbox.remote.errors import ImportFailed, NotDefined, NotImplementedYet, Raised, StudentError
 from autograder.sandbox.remote.oracle_process import OracleProcess
 from autograder.sandbox.remote.student_code import StudentCode
 from autograder.sandbox.remote.wire import WireError
@@ -73,19 +74,26 @@ class Suite:
         rubric: Rubric,
         secret: bytes = PUBLIC_SECRET,
         on_verdict: Callable[[Verdict], None] = lambda _: None,
-        only: str | None = None,
+        only: Selection | None = None,
     ) -> None:
         self.__name__ = fixtures.SUITE  # the name under which pytest registers a plugin
         self.verdicts: dict[str, Verdict] = {}
         self.cpu: dict[str, float] = {}
+        self.selected: set[str] = set()  # the ids of the checks that were asked for
         self.trouble = ""
         self.assignment = assignment
         self.carry_forward = rubric.carry_forward
         self.carried: dict[str, list[str]] = {}  # definitions replaced with correct ones, by check or file of checks
         self._submission, self._secret, self._only, self._on_verdict = submission, secret, only, on_verdict
         self._rows = {check.id: check for check in rubric.checks}
+        self._late_hints = {criterion.id for criterion in rubric.criteria if criterion.late_hints}
         self.student = StudentCode(zygote, submission.files, assignment.contract)
+        given = [name for name, data in submission.files.items() if _is_given(assignment, name, data)]
+        self._locator = Locator(submission.files, given, assignment.contract.names)
         self.oracle = OracleProcess(zygote, assignment)
+        self._steps: dict[tuple[str, str], Location] = {}  # the wrong step behind an exception, by its place and type
+        self._crashes: set[tuple[str, str]] = set()  # the places and types of exceptions so far
+        self._wrong_parts: dict[str, Location] = {}  # where a class is built with wrong arguments, by its name
         self._notes: dict[str, Notes] = {}
         self._cpu_counted = self._measure_cpu()
 
@@ -140,6 +148,7 @@ class Suite:
         order = {own: position for position, own in enumerate(self._rows)}
         items.sort(key=lambda item: order[get_check_id(item)])
         kept = [item for item in items if self._is_selected(item)]
+        self.selected = {get_check_id(item) for item in kept}
         # A class's own check deducts first, so that others can see what was already deducted.
         asking = [order[get_check_id(item)] for item in kept if "deducted" in getattr(item, "fixturenames", ())]
         before = [item for item in items[: max(asking, default=0)] if item.get_closest_marker("deducts")]
@@ -150,7 +159,9 @@ class Suite:
 
     def _is_selected(self, item: pytest.Item) -> bool:
         """Return whether the verdict on a check was asked for."""
-        return self._only in (None, self._rows[get_check_id(item)].criterion)
+        if self._only is None or self._rows[get_check_id(item)].criterion in self._only.criteria:
+            return True
+        return not self._only.definitions.isdisjoint(_get_needs(item)[:1])
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Require the definitions that a check declares as needed, before it runs."""
@@ -205,6 +216,7 @@ class Suite:
             title=row.title,
             max_score=row.points,
             visibility=row.visibility,
+            location=None if error is None else self._locate(error, needs),
             evidence=notes.evidence,
         )
         if error is None:
@@ -212,10 +224,13 @@ class Suite:
         if isinstance(error, Failed):
             diagnosis = _make_diagnosis(error.diagnosis)
             score = row.points / 2 if error.status == "partial" else 0
-            return make(status=error.status, score=score, message=clean(str(error), MAX_MESSAGE), diagnosis=diagnosis)
+            is_late = row.criterion in self._late_hints
+            message = clean(error.measured if is_late else str(error), MAX_MESSAGE)
+            hint = clean(error.explanation, MAX_MESSAGE) if is_late else ""
+            return make(status=error.status, score=score, message=message, hint=hint, diagnosis=diagnosis)
         if isinstance(error, StudentError):
             found = explain_error(error, needs, self.assignment.exceptions)
-            diagnosis = _make_diagnosis(found.diagnosis)
+            diagnosis = _make_diagnosis(found.diagnosis, is_symptom=True)
             return make(status=found.status, score=0, message=clean(found.message, MAX_MESSAGE), diagnosis=diagnosis)
         # An exception on an ordinary reply would be the grader's fault.
         if isinstance(error, WireError) or (self.student.has_odd_reply and isinstance(error, ODD_REPLY_ERRORS)):
@@ -227,6 +242,44 @@ class Suite:
                 evidence=notes.evidence | {"unusable": f"{_locate_error(error)}: {reason}"},
             )
         return make(status="error", score=0, message=f"The grader failed here: {type(error).__name__}: {error}")
+
+    def _locate(self, error: BaseException, needs: tuple[str, ...]) -> Location | None:
+        """Return the place in the submission that explains ``error``, raised by a check that needs ``needs``."""
+        locator, graded = self._locator, needs[0] if needs else ""
+        cause = next((one for one in error.causes if one.where), None) if isinstance(error, Failed) else None
+        if isinstance(error, Failed) and error.error is not None:
+            line = locator.locate_exception(error.error.call, error.error.remote)
+            step = locator.locate_definition(cause.where, cause.pattern) if cause and cause.pattern else None
+            if line and step:  # later checks may raise there as well, and show the same place
+                self._steps[line.place, line.raised] = step.model_copy(update={"raised": line.raised})
+            error = error.error
+        if isinstance(error, Failed) and error.part:
+            built = locator.locate_definition(f"{graded}.__init__", rf"\b{error.part}\(")
+            if built:
+                self._wrong_parts[error.part] = built = built.model_copy(update={"raised": "arguments"})
+            return built
+        if isinstance(error, NotImplementedYet):
+            return locator.locate_line(error.frame.file, error.frame.line, error.frame.where)
+        if isinstance(error, (ImportFailed, Raised)):
+            line = locator.locate_exception(error.call, error.remote)
+            parts = {frame.where.partition(".")[0] for frame in error.remote.frames}
+            if line and (line.place, line.raised) not in self._crashes:
+                if built := next((self._wrong_parts[name] for name in self._wrong_parts if name in parts), None):
+                    return built
+                self._crashes.add((line.place, line.raised))
+            known = exceptions.find_cause(error.remote, self.assignment.exceptions)
+            if line and known and known.pattern and (step := locator.locate_definition(line.where, known.pattern)):
+                return step.model_copy(update={"raised": line.raised})
+            return line and self._steps.get((line.place, line.raised), line)
+        if isinstance(error, NotDefined):
+            if error.name.endswith(".py"):
+                return Location(file=clean(error.name, 80))
+            return Location(file=clean(self.student.file_of(error.name), 80), where=clean(error.name, 80))
+        if isinstance(error, StudentError):
+            return locator.locate_call(error.call)
+        if isinstance(error, Failed):
+            return locator.locate_definition(cause.where, cause.pattern) if cause else locator.locate_definition(graded)
+        return None
 
     def make_verdict_without_run(self, row: Check, reason: str) -> Verdict:
         """Return the verdict of a check that did not run: an error if there is a ``reason``, else skipped."""
@@ -270,12 +323,13 @@ def grade(
     mode: Literal["local", "official"] = "local",
     accepted_risks: tuple[str, ...] = (),
 ) -> Report:
-    """Run all checks on ``submission``. Raises SandboxError when the grader's own processes fail.
+    """Run all checks on ``submission``, or ``only`` a part. Raises SandboxError when the grader's own processes fail.
 
     ``mode`` and ``accepted_risks`` only record the grading conditions in the report.
     """
     started = time.perf_counter()
-    suite = Suite(assignment, submission, zygote, rubric, secret, on_verdict, only)
+    selection = None if only is None else select(rubric, assignment.contract, only)
+    suite = Suite(assignment, submission, zygote, rubric, secret, on_verdict, selection)
     facts = zygote.wait_until_ready()
     try:
         with _clear_pytest_options(), np.errstate(all="ignore"):  # a student's numbers can be anything
@@ -287,6 +341,7 @@ def grade(
             raise KeyboardInterrupt
         not_implemented = tuple(_list_not_implemented(suite.student, assignment))
         warnings = tuple(_list_warnings(suite.student, assignment))
+        notes = tuple(_list_notes(suite.student))
         suite.close()
         layers = suite.student.layers
         reason = suite.trouble
@@ -294,7 +349,7 @@ def grade(
             reason = f"pytest ended with {code!r}"
         verdicts = []
         for row in rubric.checks:
-            asked = only in (None, row.criterion)
+            asked = selection is None or row.id in suite.selected or row.criterion in selection.criteria
             verdict = suite.verdicts.get(row.id)
             verdicts.append(
                 verdict or suite.make_verdict_without_run(row, (reason or "the check never ran") if asked else "")
@@ -329,6 +384,7 @@ def grade(
         checks=checks,
         not_implemented=not_implemented,
         warnings=warnings,
+        notes=notes,
         output=suite.student.output,
         timing=reports.Timing(wall=time.perf_counter() - started, cpu=suite.student.cpu, checks=suite.cpu),
     )
@@ -361,8 +417,14 @@ def _add_replaced(verdict: Verdict, replaced: list[str]) -> Verdict:
     return verdict.model_copy(update=update)
 
 
-def _make_diagnosis(causes: Iterable[tuple[str, str]]) -> tuple[reports.Diagnosis, ...]:
-    return tuple(reports.Diagnosis(mistake=name, message=message) for name, message in causes)
+def _is_given(assignment: Assignment, name: str, data: bytes) -> bool:
+    """Return whether a file is one that students are given, unedited."""
+    given = assignment.handed_out / name
+    return given.is_file() and given.read_bytes().split() == data.split()
+
+
+def _make_diagnosis(causes: Iterable[tuple[str, str]], is_symptom: bool = False) -> tuple[reports.Diagnosis, ...]:
+    return tuple(reports.Diagnosis(mistake=name, message=message, is_symptom=is_symptom) for name, message in causes)
 
 
 def _list_not_implemented(student: StudentCode, assignment: Assignment) -> Iterator[reports.NotImplementedEntry]:
@@ -387,7 +449,7 @@ def _list_not_implemented(student: StudentCode, assignment: Assignment) -> Itera
 
 
 def _list_warnings(student: StudentCode, assignment: Assignment) -> Iterator[str]:
-    """Yield warnings that belong to no check: the first few statements that raised, and those that were not run."""
+    """Yield warnings that belong to no check: the first few statements that raised."""
     messages = []
     for file, remote in student.failed_statements:
         cause = exceptions.find_cause(remote, assignment.exceptions)
@@ -397,6 +459,10 @@ def _list_warnings(student: StudentCode, assignment: Assignment) -> Iterator[str
         yield f"{message} Everything else defined there is graded."
     if len(messages) > MAX_WARNINGS:
         yield f"At least {len(messages) - MAX_WARNINGS} more statements also failed."
+
+
+def _list_notes(student: StudentCode) -> Iterator[str]:
+    """Yield facts that need no action: the statements of a notebook that were not run."""
     if skipped := student.skipped_statements:
         others = f"{skipped.count} other statements were" if skipped.count > 1 else "One other statement was"
         yield (

@@ -16,16 +16,29 @@ from autograder.sandbox.remote.errors import Crashed, ImportFailed, NotDefined, 
 class Failed(Exception):
     """A measured result differs from the expected one. ``seen`` gives the numbers, ``hint`` a possible cause.
 
-    ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or with ``either``,
-    any one.
+    ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or ``either`` one.
+    ``error`` is the exception that the message explains, if there was one; ``part`` the class built with wrong
+    arguments.
     """
 
     status: Status = "failed"
 
-    def __init__(self, seen: str, hint: str = "", causes: Sequence[Cause] = (), either: bool = False) -> None:
+    def __init__(
+        self,
+        seen: str,
+        hint: str = "",
+        causes: Sequence[Cause] = (),
+        either: bool = False,
+        error: Raised | None = None,
+        part: str = "",
+    ) -> None:
         parts = [(cause, last) for last in (hint, "") for cause in _format_causes(causes, either)]
-        messages = [" ".join(filter(None, (seen, cause, last))) for cause, last in parts]
+        explanations = [" ".join(filter(None, pair)) for pair in parts]
+        messages = [f"{seen} {explanation}".strip() for explanation in explanations]
+        self.measured = seen
+        self.explanation = next(filter(exceptions.fits_message, explanations), explanations[-1])
         super().__init__(next(filter(exceptions.fits_message, messages), messages[-1]))
+        self.causes, self.error, self.part = tuple(causes), error, part
         self.diagnosis = [(cause.name, cause.sentence) for cause in causes]
 
 
@@ -68,7 +81,10 @@ def explain_error(error: StudentError, needs: tuple[str, ...], known: Iterable[C
             return Explanation("not_implemented", f"{error}.")
         return Explanation("blocked", f"{error}. This check depends on it.")
     if isinstance(error, TimeLimitReached):
-        return Explanation("timeout", f"{error.call}: {error}. Is there an infinite loop?")
+        hint = "Is there an infinite loop?"
+        if error.call.endswith(".py"):
+            hint = 'Code outside of functions runs at import: put it under `if __name__ == "__main__":`.'
+        return Explanation("timeout", f"{error.call}: {error}. {hint}")
     if isinstance(error, Crashed):
         return Explanation("crashed", f"{error.call}: {error}. Does the code exit the process or run out of memory?")
     if isinstance(error, Raised):

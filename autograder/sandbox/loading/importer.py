@@ -188,12 +188,12 @@ def _is_method(node: object) -> TypeGuard[ast.FunctionDef]:
 
 
 def _find_stubs(node: ast.ClassDef | ast.FunctionDef) -> dict[str, int]:
-    """Return the functions of a definition that still contain ``raise NotImplementedError``, with its line."""
+    """Return the functions of a definition that still end in ``raise NotImplementedError``, with its line."""
     body = node.body if isinstance(node, ast.ClassDef) else [node]
     functions = [statement for statement in body if isinstance(statement, ast.FunctionDef)]
     return {
         function.name: statement.lineno
         for function in functions
-        for statement in function.body
+        for statement in itertools.takewhile(lambda one: not isinstance(one, ast.Return), function.body)
         if isinstance(statement, ast.Raise) and "NotImplementedError" in ast.dump(statement)
     }

@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from autograder.core.text import clean
 from autograder.sandbox.isolation import scratch
@@ -52,6 +52,17 @@ class ProcessDied(Exception):
     """The process ended or sent an invalid reply during a call."""
 
 
+class Frame(NamedTuple):
+    """A line of a traceback: file or cell, line, function, source line, and the columns of the code that raised."""
+
+    file: str
+    line: int
+    where: str
+    text: str
+    column: int = 0  # from 1; 0 if unknown
+    end_column: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class RemoteException:
     """An exception raised in the process, as data."""
@@ -60,7 +71,7 @@ class RemoteException:
     text: str
     name: str
     kinds: tuple[str, ...]
-    frames: tuple[tuple[str, int, str, str], ...]  # file, line, function, source line; the innermost last
+    frames: tuple[Frame, ...]  # the innermost last
     near: str = ""  # a defined name close to the undefined one
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()  # of the tensors named on the innermost line
 
@@ -363,10 +374,15 @@ def _measure_delays(pid: int) -> float | None:
         return None
 
 
+def _parse_frame(file: Any, line: Any, where: Any, text: Any, column: Any, end_column: Any) -> Frame:
+    # A function inside a method, such as a generator expression, is part of that method.
+    return Frame(str(file), int(line), str(where).partition(".<")[0], str(text), int(column), int(end_column))
+
+
 def parse_exception(raised: Any) -> RemoteException:
     """Parse the process's description of an exception; return a bare Exception if it is invalid."""
     try:
-        frames = tuple((str(file), int(line), str(where), str(text)) for file, line, where, text in raised["frames"])
+        frames = tuple(_parse_frame(*frame) for frame in raised["frames"])
         kinds = tuple(map(str, raised["kinds"]))
         shapes = tuple((str(name), tuple(int(size) for size in shape)) for name, shape in raised["shapes"])
         kind, text, name, near = (str(raised[key]) for key in ("type", "text", "name", "near"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.sandbox.remote.client import RemoteException
+from autograder.sandbox.remote.client import Frame, RemoteException
 
 
 class StudentError(Exception):
@@ -32,7 +32,11 @@ class ImportFailed(NotDefined):
 
 
 class NotImplementedYet(NotDefined):
-    """A definition that still raises NotImplementedError, as its stub does."""
+    """A definition that still raises NotImplementedError, as its stub does, in ``frame``."""
+
+    def __init__(self, name: str, call: str, frame: Frame) -> None:
+        super().__init__(name, call, f"{frame.where} is not implemented yet")
+        self.frame = frame
 
 
 class Raised(StudentError):

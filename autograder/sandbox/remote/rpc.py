@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import itertools
 import linecache
 import re
 import sys
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -88,27 +89,42 @@ def _find_context(frame: FrameType, line: str, error: BaseException) -> tuple[st
         if isinstance(error, NameError):
             names, wanted = {*known, *frame.f_globals}, str(error.name)
         elif isinstance(error, AttributeError):
-            names, wanted = {*vars(own), *own._modules, *own._parameters, *own._buffers}, str(error).split("'")[3]
+            owner: Any = error.obj if error.obj is not None else own
+            held = {*owner._modules, *owner._parameters, *owner._buffers} if isinstance(owner, torch.nn.Module) else ()
+            names, wanted = {*(dir(owner) if not held else vars(owner)), *held}, str(error.name)
         near = next(iter(difflib.get_close_matches(wanted, sorted(map(str, names - {wanted})), 1)), "")
     return near, shapes
+
+
+def _find_columns(trace: TracebackType, line: str) -> tuple[int, int]:
+    """Return the first and the last column, plus one, of the code that raised on ``line``; (0, 0) if unknown."""
+    position = next(itertools.islice(trace.tb_frame.f_code.co_positions(), trace.tb_lasti // 2, None), (None,) * 4)
+    start, end, column, end_column = position
+    if start != trace.tb_lineno or column is None or end_column is None:
+        return 0, 0
+    data = line.encode("utf-8", "surrogatepass")  # columns count bytes
+    until = data[:end_column] if end == start else data.rstrip()
+    return len(data[:column].decode("utf-8", "replace")) + 1, len(until.decode("utf-8", "replace")) + 1
 
 
 def describe(error: BaseException, operations: Any) -> dict[str, Any]:
     """Return an exception as data: only the student's own lines, the innermost last."""
     finder = getattr(operations, "finder", None)
     own = finder.sources if isinstance(finder, importer.Finder) else ()
-    frames: list[tuple[str, int, str, str]] = []
+    frames: list[tuple[str, int, str, str, int, int]] = []
     trace, innermost = error.__traceback__, None
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename in own:
-            text = linecache.getline(code.co_filename, trace.tb_lineno).strip()
-            frames.append((code.co_filename, trace.tb_lineno, getattr(code, "co_qualname", code.co_name), text))
+            line = linecache.getline(code.co_filename, trace.tb_lineno)
+            columns = _find_columns(trace, line)
+            frames.append((code.co_filename, trace.tb_lineno, code.co_qualname, line.strip(), *columns))
             innermost = trace.tb_frame
         trace = trace.tb_next
     near, shapes = _find_context(innermost, frames[-1][3], error) if innermost is not None else ("", [])
     if isinstance(error, SyntaxError) and error.filename is not None and error.filename in own:
-        frames.append((error.filename, error.lineno or 0, "", (error.text or "").strip()))
+        columns = error.offset or 0, error.end_offset or 0
+        frames.append((error.filename, error.lineno or 0, "", (error.text or "").strip(), *columns))
     try:
         text = error.msg if isinstance(error, SyntaxError) else str(error)
     except Exception:

@@ -440,10 +440,10 @@ class StudentCode:
         """Translate an exception: NotImplementedError or a missing name of the contract means not implemented."""
         main, names = self.contract.main, self.contract.names
         if "NotImplementedError" in remote.kinds and remote.frames:
-            file, line, where, text = remote.frames[-1]
-            owner = where.split(".")[0]
-            if owner in names and STUB.match(text):  # torch raises it too, such as for a dtype without a kernel
-                return NotImplementedYet(owner, call, f"{where} is not implemented yet ({file}, line {line})")
+            frame = remote.frames[-1]
+            owner = frame.where.split(".")[0]
+            if owner in names and STUB.match(frame.text):  # torch raises it too, such as for a dtype without a kernel
+                return NotImplementedYet(owner, call, frame)
         of_module = "AttributeError" in remote.kinds and remote.text.startswith("module ")
         missing = remote.name if of_module or "NameError" in remote.kinds else ""
         for bound, reason in self._record.failed_statements.get(main, ()):
