@@ -5,6 +5,11 @@ from autograder.core.assignment import Contract, Definition
 CONTRACT = Contract(
     main="gpt",
     definitions=(
+        Definition("parameter_count", "paper", "on paper, 2", "your formula for the number of parameters, by part"),
+        Definition("parameter_shares", "paper", "on paper, 2", "the same as percentages of the total"),
+        Definition("block_matrices", "paper", "on paper, 2", "the matrices behind the 12 in 12 L d^2"),
+        Definition("layer_norm_geometry", "paper", "on paper, 3", "LayerNorm as two projections"),
+        Definition("expected_initial_loss", "paper", "on paper, 4", "the loss to expect before any training"),
         Definition(
             "MultiHeadAttention",
             "gpt",
@@ -37,11 +42,6 @@ CONTRACT = Contract(
             aliases=("GPTModel", "GPTLanguageModel", "MiniGPT", "NanoGPT", "GPT2", "Transformer", "LanguageModel"),
         ),
         Definition("shape_table", "gpt", "task 5.4 (4)", "a list of (stage, shape) for one forward pass"),
-        Definition("parameter_count", "paper", "on paper, 2", "your formula for the number of parameters, by part"),
-        Definition("parameter_shares", "paper", "task 5.4 (1)", "the same as percentages of the total"),
-        Definition("block_matrices", "paper", "on paper, 2", "the matrices behind the 12 in 12 L d^2"),
-        Definition("expected_initial_loss", "paper", "task 5.4 (3)", "the loss to expect before any training"),
-        Definition("layer_norm_geometry", "paper", "on paper, 3", "LayerNorm as two projections"),
         Definition("BatchedMultiHeadAttention", "gpt", "going further", "all heads in one tensor", True, width="d"),
         Definition("qk_ov", "gpt", "going further", "the two products of each head's matrices", optional=True),
     ),

@@ -80,7 +80,7 @@ def test_shape(student: StudentCode, shapes: list[tuple[int, int]], rng: np.rand
             require_output(module(x), x)
         except Raised as error:
             if cause := explain_sizes(error, module, batch, length, rng):
-                raise Failed(exceptions.describe_location(error), causes=[cause]) from None
+                raise Failed(exceptions.describe_exception(error), causes=[cause], error=error) from None
             raise
 
 
@@ -181,7 +181,6 @@ def test_rows_sum_to_one(
     matrix = read_attention_weights(student, attention_comparison)
     if matrix is not None:
         notes.record(attention=[[round(float(w), 4) for w in row] for row in matrix])
-    notes.remark("The attention weights of each position sum to 1.")
 
 
 def test_causal(
@@ -190,7 +189,6 @@ def test_causal(
     deducted: set[Mistake],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
-    notes: Notes,
 ) -> None:
     """Each position attends to itself and all earlier positions, and to no later one."""
     T = shapes[1][1]
@@ -248,7 +246,6 @@ def test_causal(
             "" if causes else "Each position must attend to all positions up to its own.",
             causes,
         )
-    notes.remark("Each position attends to itself and all earlier positions, and to no later one.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------

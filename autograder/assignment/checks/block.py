@@ -23,7 +23,7 @@ from autograder.assignment.measure.stubbed_class import (
 )
 from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.oracle.client import Oracle
-from autograder.grading.verdict import Failed, Notes, Partial
+from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
 
 pytestmark = pytest.mark.needs("Block")
@@ -67,8 +67,8 @@ def test_composition(
     if stubbed.used:
         layouts["block"] = comparison
     raise_verdict(comparison, "the block", notes)
-    if wrong := find_wrong_arguments(student, "Block", {"MultiHeadAttention": SIZES, "MLP": {"d": D}}):
-        raise Partial(wrong, causes=[mistakes.block.CONSTRUCTOR_ARGUMENTS])
+    if wrong := find_wrong_arguments(student, "Block", {"MultiHeadAttention": SIZES, "MLP": {"d": D}}, deducted):
+        raise wrong
 
 
 def test_residual_path(
@@ -78,7 +78,6 @@ def test_residual_path(
     layouts: dict[str, Comparison],
     shapes: list[tuple[int, int]],
     rng: np.random.Generator,
-    notes: Notes,
 ) -> None:
     """The block is the identity when both sublayers return zero."""
     B, T = shapes[0]
@@ -114,7 +113,6 @@ def test_residual_path(
                 "" if causes else "Does forward depend on the size of the sublayers' outputs?",
                 causes,
             )
-    notes.remark("The block is the identity when both sublayers return zero.")
 
 
 def _compare_around_stubs(

@@ -163,12 +163,11 @@ def run_check(
                 raise Failed(str(error), earlier) from None
             if KEEPS_STATE not in deducted:
                 deducted.add(KEEPS_STATE)
+                raised = error if isinstance(error, Raised) else None
                 symptom = (
-                    exceptions.describe_location(error)
-                    if isinstance(error, Raised)
-                    else "One of the later calls to generate is wrong."
+                    exceptions.describe_exception(raised) if raised else "One of the later calls to generate is wrong."
                 )
-                raise Failed(symptom, causes=[KEEPS_STATE]) from None
+                raise Failed(symptom, causes=[KEEPS_STATE], error=raised) from None
         notes.remark("generate depends on earlier calls; in a new process, each call gives the right tokens.")
 
     return run_check

@@ -43,7 +43,7 @@ def test_formula(
     raise_verdict(comparison, "the MLP", notes, [mistakes.mlp.MLP_WIDTH])
 
 
-def test_width(student: StudentCode, layouts: dict[str, Comparison], notes: Notes) -> None:
+def test_width(student: StudentCode, layouts: dict[str, Comparison]) -> None:
     """The hidden width is 4d."""
     unused = layouts["mlp"].left_out if "mlp" in layouts else set()  # the parameter count deducts these
     for d in (D, 10):
@@ -60,12 +60,9 @@ def test_width(student: StudentCode, layouts: dict[str, Comparison], notes: Note
                 "" if other else "Is there one up-projection to 4d, and one down-projection to d?",
                 [mistakes.mlp.MLP_WIDTH] if other else [],
             )
-    notes.remark("The hidden width is 4d.")
 
 
-def test_position_wise(
-    student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator, notes: Notes
-) -> None:
+def test_position_wise(student: StudentCode, shapes: list[tuple[int, int]], rng: np.random.Generator) -> None:
     """The MLP is position-wise: no position affects another."""
     # Each side runs in its own process, so that neither can remember the other's calls.
     module, replica = student.build("MLP", {"d": D}), student.replica.build("MLP", {"d": D})
@@ -89,4 +86,3 @@ def test_position_wise(
             f"{other[0]} by {change.max():.2g}.",
             "The MLP is position-wise: no position affects another.",
         )
-    notes.remark("Position-wise: no position affects another.")

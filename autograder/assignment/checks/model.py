@@ -100,12 +100,12 @@ def test_composition(
     deducted.update(found.mistakes)
     if found is model_comparison:
         layouts["model"] = model_comparison
-    wrong = find_wrong_arguments(student, "GPT", {"Block": {"d": n.d, "H": n.H, "T_max": n.T_max}})
+    wrong = find_wrong_arguments(student, "GPT", {"Block": {"d": n.d, "H": n.H, "T_max": n.T_max}}, deducted)
     student.release()  # the stubs
     whole: WholeModel = request.getfixturevalue("whole")
     raise_verdict(found, "GPT", notes, norm_mistakes)
     if wrong:
-        raise Partial(wrong, causes=[mistakes.block.CONSTRUCTOR_ARGUMENTS])
+        raise wrong
     if whole.difference and not whole.unused:
         kind = Partial if len(whole.causes) == 1 else Failed
         raise kind(whole.difference, "" if whole.causes else whole_model.ARGUMENTS, whole.causes)
@@ -120,7 +120,6 @@ def test_gradients(
     request: pytest.FixtureRequest,
     stub: np.ndarray,
     rng: np.random.Generator,
-    notes: Notes,
 ) -> None:
     """Every parameter outside the blocks gets the gradient of the cross-entropy."""
     try:
@@ -171,10 +170,9 @@ def test_gradients(
         )
         for name, gradient in right.items():
             _require_gradient(name, got[name], gradient)
-    notes.remark("Every parameter outside the blocks gets its gradient.")
 
 
-def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator) -> None:
     """With targets, forward returns the logits (B, T, V) and their mean cross-entropy."""
     n = replace(sizes.small, L=1, T_max=sizes.small.V)
     # With stubs, so that mistakes inside the blocks can't affect the loss check.
@@ -206,7 +204,6 @@ def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator, note
             f"For idx of shape {(B, T)} and targets, the logits have shape {(B * T, n.V)}, not {(B, T, n.V)}.",
             causes=[mistakes.loss.LOGITS_FLATTENED],
         )
-    notes.remark("The loss is the cross-entropy of the returned logits.")
 
 
 def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.random.Generator, notes: Notes) -> None:
@@ -243,7 +240,10 @@ def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.ran
             if is_usual
             else "The loss that forward returns is not the cross-entropy; fix that one first.",
         )
-    notes.remark(f"From {first:.2f} to {last:.2f} in {len(losses)} steps of Adam on one batch.")
+    notes.remark(
+        f"{len(losses)} of at most {STEPS} steps of Adam (rate {RATE}) on one batch were enough: from {first:.2f} to "
+        f"{last:.2f}."
+    )
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ EXACT = 1e-4  # relative: a student may compute in float32
 
 
 @pytest.mark.needs("block_matrices")
-def test_block_matrices(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_block_matrices(student: StudentCode, sizes: Sizes, rng: np.random.Generator) -> None:
     """The matrices of a block have 12 d^2 entries, two of them with sides d and 4d."""
     for d in (sizes.course.d, *(WIDTHS * int(x) for x in rng.choice(np.arange(1, 40), 2, replace=False))):
         call = f"block_matrices({d})"
@@ -53,7 +53,6 @@ def test_block_matrices(student: StudentCode, sizes: Sizes, rng: np.random.Gener
                 f"In {call}, {wide} matrices have sides d and 4d; exactly two should: the up-projection and the "
                 f"down-projection."
             )
-    notes.remark("4 d^2 in the attention, 8 d^2 in the MLP.")
 
 
 @pytest.mark.needs("expected_initial_loss")
@@ -76,7 +75,7 @@ def test_expected_loss(student: StudentCode, sizes: Sizes, rng: np.random.Genera
 
 
 @pytest.mark.needs("layer_norm_geometry")
-def test_layer_norm(student: StudentCode, sizes: Sizes, rng: np.random.Generator, notes: Notes) -> None:
+def test_layer_norm(student: StudentCode, sizes: Sizes, rng: np.random.Generator) -> None:
     """The result is the centred vector, rescaled to norm sqrt(d)."""
     for d in (sizes.course.d, 7, 30):
         u = rng.standard_normal(d) * 3 + 2
@@ -101,7 +100,6 @@ def test_layer_norm(student: StudentCode, sizes: Sizes, rng: np.random.Generator
         centred = u - u.mean()
         if not np.allclose(got, centred / np.linalg.norm(centred) * math.sqrt(d), atol=1e-3):
             raise Failed("The result is on the right sphere, but doesn't point along u minus its mean.")
-    notes.remark("Projects orthogonally to the vector of ones, then onto the sphere of radius sqrt(d).")
 
 
 def _shape(value: Any) -> tuple[int, int] | None:

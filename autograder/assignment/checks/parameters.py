@@ -30,6 +30,19 @@ def model(student: StudentCode, sizes: Sizes) -> ModuleProxy:
 
 
 @pytest.fixture(scope="module")
+def explanation(
+    student: StudentCode, sizes: Sizes, deducted: set[Mistake], module_rng: np.random.Generator
+) -> tuple[str, list[Mistake], bool]:
+    """Explain a wrong total: a hint, the mistakes that fit, and whether any one of them is enough."""
+    hint, causes, either = find_causes(student, (sizes.course, *sizes.others), deducted)
+    if not causes and are_extra_unused(student, replace(sizes.small, L=1), module_rng):
+        return hint, [mistakes.parameters.PARAMETERS_UNUSED], False
+    if not causes and mistakes.block.CONSTRUCTOR_ARGUMENTS in deducted:
+        return "", [mistakes.block.CONSTRUCTOR_ARGUMENTS], False
+    return hint, causes, either
+
+
+@pytest.fixture(scope="module")
 def require_counted_parameters_used(
     student: StudentCode,
     model: ModuleProxy,
@@ -53,8 +66,6 @@ def test_total(
     model: ModuleProxy,
     sizes: Sizes,
     request: pytest.FixtureRequest,
-    deducted: set[Mistake],
-    rng: np.random.Generator,
     notes: Notes,
 ) -> None:
     """GPT has exactly the expected number of parameters at the course configuration."""
@@ -72,17 +83,10 @@ def test_total(
         measured = f"Your GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}."
         dims_used = (course, *sizes.others)
         deltas = [(dims, build_gpt(student, dims).numel - parameter_count.total(dims)) for dims in dims_used]
+        hint, causes, either = request.getfixturevalue("explanation")
         if (term := parameter_count.as_formula(deltas)) and term != f"{deltas[0][1]:+}":
-            measured = f"{measured.removesuffix('.')}: {deltas[0][1]:+,} = {term}."
-        hint, causes, either = find_causes(student, dims_used, deducted)
-        if not causes and are_extra_unused(student, replace(sizes.small, L=1), rng):
-            causes = [mistakes.parameters.PARAMETERS_UNUSED]
+            hint = f"The difference is {deltas[0][1]:+,} = {term}. {hint}".strip()
         raise Failed(measured, hint, causes, either)
-    rule, blocks, rest = parameter_count.rule_of_thumb(course)
-    notes.remark(
-        f"Exactly {model.numel:,}. The blocks have {blocks:,}: 12 L d^2 = {rule:,} in matrices, {rest:,} in biases "
-        f"and LayerNorms."
-    )
 
 
 @pytest.mark.needs("GPT")
@@ -106,7 +110,7 @@ def test_other_sizes(
                 f"At {dims}, GPT has {model.numel:,} parameters, {_more_or_fewer(model.numel - expected)} {expected:,}."
             )
             if at_course:
-                raise Failed(measured, "The count at the course configuration is wrong too; fix that one first.")
+                raise Failed(measured, *request.getfixturevalue("explanation"))
             is_swapped = all(
                 build_gpt(student, n).numel == parameter_count.total(replace(n, L=n.H, H=1)) for n in sizes.others
             )
@@ -142,7 +146,12 @@ def test_by_part(
         blame = (
             f"The other {len(right) - len(wrong)} parts are correct." if len(wrong) < len(right) and not shared else ""
         )
-        raise (Partial if len(wrong) == 1 else Failed)(f"Counted in your classes, for {n.L} blocks: {measured}.", blame)
+        causes, either = list[Mistake](), False
+        if model.numel != parameter_count.total(n):
+            _, causes, either = request.getfixturevalue("explanation")
+        raise (Partial if len(wrong) == 1 else Failed)(
+            f"Counted in your classes, for {n.L} blocks: {measured}.", blame, causes, either
+        )
 
 
 @pytest.mark.needs("parameter_count")
@@ -158,11 +167,7 @@ def test_formula(student: StudentCode, sizes: Sizes, rng: np.random.Generator, n
         if wrong:
             key, measured = wrong
             raise Failed(*student_formula.explain_in_letters(student, dims_used, key, measured))
-    rule, blocks, rest = parameter_count.rule_of_thumb(sizes.course)
-    notes.remark(
-        f"Your formula is correct at every size tried; at the course's sizes, the blocks have {blocks:,} = {rule:,} + "
-        f"{rest:,} parameters."
-    )
+    notes.remark("Your formula is correct at every size tried.")
 
 
 @pytest.mark.needs("parameter_shares")

@@ -376,8 +376,10 @@ def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Se
     if not wrong:
         other = [row.sentence for row in penalised_mistakes(comparison.match.mistakes)]
         remarks = [row.sentence for row in comparison.match.mistakes if row.accepted]
-        equal = "Matches the formula with the same weights"
-        notes.remark(" ".join([f"{equal}, with one exception:", *other] if other else remarks) or f"{equal}.")
+        if other:
+            notes.remark(" ".join(["Matches the formula with the same weights, with one exception:", *other]))
+        else:
+            notes.remark(" ".join(remarks))
         return
     kind = Partial if all(len(rows) == 1 for rows in explanations) else Failed
     rest = "Everything else is correct." if kind is Partial else ""

@@ -147,7 +147,7 @@ def raise_explained(model: ModuleProxy, prompt: np.ndarray, new: int, n: Dims, e
             finite = False
         if finite:
             raise Failed(
-                exceptions.describe_location(error), causes=[mistakes.generation.GENERATE_FROM_LOGITS]
+                exceptions.describe_exception(error), causes=[mistakes.generation.GENERATE_FROM_LOGITS], error=error
             ) from None
     raise error
 

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from autograder.assignment import mistakes
+from autograder.assignment.mistakes import Mistake
+from autograder.grading.verdict import Partial
 from autograder.sandbox.remote.errors import NotDefined, Raised, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.student_code import StudentCode
@@ -77,8 +80,10 @@ def stub_parts(
     return module, not unused
 
 
-def find_wrong_arguments(student: StudentCode, name: str, expected: Mapping[str, Mapping[str, int]]) -> str:
-    """Return how the class ``name`` builds a part, now a stub, with sizes that differ from those ``expected``, or "".
+def find_wrong_arguments(
+    student: StudentCode, name: str, expected: Mapping[str, Mapping[str, int]], deducted: set[Mistake]
+) -> Partial | None:
+    """Return the verdict on a class ``name`` that builds a part, now a stub, with other sizes than ``expected``.
 
     Arguments are passed by name if the part's constructor has all the names, else by position. A longer T_max does no
     harm.
@@ -90,8 +95,13 @@ def find_wrong_arguments(student: StudentCode, name: str, expected: Mapping[str,
             given = {size: call[key] for size, key in zip(sizes, keys, strict=False)}
             if any(value < sizes[size] if size == "T_max" else value != sizes[size] for size, value in given.items()):
                 right, wrong = (", ".join(f"{k}={v}" for k, v in values.items()) for values in (sizes, given))
-                return f"{name} builds {part}({wrong}); it should build {part}({right})."
-    return ""
+                deducted.add(mistakes.block.CONSTRUCTOR_ARGUMENTS)
+                return Partial(
+                    f"{name} builds {part}({wrong}); it should build {part}({right}).",
+                    causes=[mistakes.block.CONSTRUCTOR_ARGUMENTS],
+                    part=part,
+                )
+    return None
 
 
 def _is_about_part(error: StudentError, name: str) -> bool:

@@ -94,8 +94,8 @@ def explain_in_letters(
     if not term:
         return measured, "Which term of that part disagrees with your own class?", []
     causes = [KNOWN[key, term]] if (key, term) in KNOWN else []
-    measured = f"{measured} At every size tried, the difference is {term}."
-    return measured, "" if causes else "Is that term a bias, a LayerNorm or a matrix?", causes
+    question = "" if causes else " Is that term a bias, a LayerNorm or a matrix?"
+    return measured, f"At every size tried, the difference is {term}.{question}", causes
 
 
 def explain_shares(shares: dict[str, Any], parts: dict[str, int]) -> list[Mistake]:

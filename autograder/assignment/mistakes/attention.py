@@ -172,6 +172,7 @@ MASK_ANTI_CAUSAL = _attention(
     "how the mask is built: rows are queries, columns are keys",
     steps=(Steps(mask=lambda scores: scores.masked_fill(~is_later(scores, 0), -math.inf)),),
     effects=Effect.LEAKS_FUTURE | Effect.LOSES_PAST,
+    code="tril|triu",
 )
 MASK_INVERTED = _attention(
     "mask_inverted",
@@ -185,6 +186,7 @@ MASK_INVERTED = _attention(
         ),
     ),
     effects=Effect.LEAKS_FUTURE | Effect.LOSES_PAST | Effect.DEFIES_CONSTANT_INPUT,
+    code="masked_fill|where|tril|triu",
 )
 MASK_OFF_BY_ONE = _attention(
     "mask_off_by_one",
@@ -192,6 +194,7 @@ MASK_OFF_BY_ONE = _attention(
     "the mask's diagonal offset",
     steps=(Steps(mask=lambda scores: scores.masked_fill(is_later(scores, 2), -math.inf)),),
     effects=Effect.LEAKS_FUTURE,
+    code="tril|triu",
 )
 MASK_EXCLUDES_SELF = _attention(
     "mask_excludes_self",
@@ -205,6 +208,7 @@ MASK_EXCLUDES_SELF = _attention(
         ),
     ),
     effects=Effect.LOSES_PAST | Effect.DEFIES_CONSTANT_INPUT,
+    code="tril|triu",
 )
 MASK_DIAGONAL_ONLY = _attention(
     "mask_diagonal_only",
@@ -240,11 +244,13 @@ MASK_ALL_NAN = _attention(
     "mask_all_nan",
     "Every row of attention weights has a NaN: the mask multiplies 0 by -inf, or masks everything.",
     "how the mask is built",
+    code="tril|triu",
 )
 MASK_NOT_SLICED = _attention(
     "mask_not_sliced",
     "The mask keeps its full size (T_max, T_max), but the attention scores are (T, T).",
     "the mask in forward: slice it to the input's length T",
+    code="mask",
 )
 
 # --- the softmax ------------------------------------------------------------------------------------------------------
@@ -287,6 +293,7 @@ SOFTMAX_OVER_MASKED_SLICES = _attention(
     "softmax_over_masked_slices",
     "Only the last position's output is finite: along the softmax's axis, some slices are fully masked.",
     "the dim of the softmax",
+    code="softmax",
 )
 WEIGHTS_TRANSPOSED = _attention(
     "weights_transposed",
@@ -337,6 +344,7 @@ QKV_BIASES = _attention(
         CountChange("attention", lambda c: 2 * c.dims.d * c.dims.L),
         CountChange("attention", lambda c: c.dims.d * c.dims.L),
     ),
+    method="__init__",
 )
 
 # --- heads ------------------------------------------------------------------------------------------------------------
@@ -368,11 +376,13 @@ HEADS_CONCATENATED_IN_TIME = _attention(
     "heads_concatenated_in_time",
     "The heads' outputs are concatenated along time, so the width stays d_head.",
     "the dim of the concatenation",
+    code=r"\bcat\(|stack\(",
 )
 HEADS_WRONG_NUMBER = _attention(
     "heads_wrong_number",
     "d is not split into H heads: is their number hard-coded, or are d and H swapped?",
     "where H is used",
+    method="__init__",
 )
 PROJECTIONS_DOUBLED = _attention(
     "projections_doubled",
@@ -386,6 +396,8 @@ PROJECTIONS_DOUBLED = _attention(
             True,
         ),
     ),
+    method="__init__",
+    code="MultiheadAttention",
 )
 HEADS_SHARED = _attention(
     "heads_shared",
@@ -398,6 +410,8 @@ HEADS_SHARED = _attention(
             lambda c: len(c.matrix_shapes("attention")) <= 4,  # one head and the projection
         ),
     ),
+    method="__init__",
+    code="Head",
 )
 HEADS_SHARE_KEYS_VALUES = _attention(
     "heads_share_keys_values",
@@ -407,12 +421,15 @@ HEADS_SHARE_KEYS_VALUES = _attention(
         CountChange("attention", lambda c: -2 * c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L),
         CountChange("attention", lambda c: -c.dims.d * (c.dims.d - c.dims.d // c.dims.H) * c.dims.L),
     ),
+    method="__init__",
 )
 HEADS_NOT_REGISTERED = _attention(
     "heads_not_registered",
     "The heads' parameters are not registered: nn.Module doesn't look into a Python list.",
     "the container that holds the heads",
     counts=(CountChange("attention", lambda c: -3 * c.dims.d**2 * c.dims.L, is_proof=True),),
+    method="__init__",
+    code=r"heads\s*=",
 )
 HEADS_SLICE_INPUT = _attention(
     "heads_slice_input",
@@ -426,6 +443,7 @@ HEADS_SLICE_INPUT = _attention(
         ),
         CountChange("attention", lambda c: -3 * (c.dims.d**2 - (c.dims.d // c.dims.H) ** 2) * c.dims.L),
     ),
+    code=r"head.*\bfor\b",
 )
 HEADS_FULL_WIDTH = _attention(
     "heads_full_width",
@@ -435,6 +453,8 @@ HEADS_FULL_WIDTH = _attention(
         CountChange("attention", lambda c: 4 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
         CountChange("attention", lambda c: 3 * c.dims.d**2 * (c.dims.H - 1) * c.dims.L),
     ),
+    method="__init__",
+    code=r"Head\(",
 )
 ATTENTION_OVER_BATCH = _attention(
     "attention_over_batch",
@@ -456,6 +476,7 @@ PROJECTION_MISSING = _attention(
     "The attention has no output projection.",
     "__init__: the concatenated heads need one more linear layer",
     counts=(CountChange("attention", lambda c: -(c.dims.d**2 + c.dims.d) * c.dims.L),),
+    method="__init__",
 )
 PROJECTION_UNUSED = _attention(
     "projection_unused",
@@ -486,6 +507,8 @@ ATTENTION_PROJ_BIAS_MISSING = _attention(
     "The output projection has no bias; the formula has b_O.",
     "how the projection is created",
     counts=(CountChange("attention", lambda c: -c.dims.d * c.dims.L),),
+    method="__init__",
+    code=r"bias\s*=\s*False",
 )
 MASK_IS_PARAMETER = _attention(
     "mask_is_parameter",
@@ -495,4 +518,6 @@ MASK_IS_PARAMETER = _attention(
         CountChange("attention", lambda c: c.dims.T_max**2 * c.dims.L, _has_mask, is_proof=True),
         CountChange("attention", lambda c: c.dims.T_max**2 * c.dims.H * c.dims.L, _has_mask, is_proof=True),
     ),
+    method="__init__",
+    code="Parameter",
 )

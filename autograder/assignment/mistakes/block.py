@@ -225,6 +225,7 @@ BLOCK_NORMS_MISSING = _block(
     "The block has no LayerNorms.",
     "the layers that __init__ creates",
     counts=(CountChange("block_norms", lambda c: -4 * c.dims.d * c.dims.L),),
+    method="__init__",
 )
 CONSTRUCTOR_ARGUMENTS = _block(
     "constructor_arguments",

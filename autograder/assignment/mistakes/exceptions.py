@@ -16,6 +16,29 @@ OF_MODULES = (
 )
 INTEGERS = "(Bool|Byte|Char|Short|Int|Long)"
 DTYPES = "(Double|Float|Half|BFloat16)"
+DEBUGGER_LEFT = _exception(
+    "debugger_left",
+    "breakpoint() starts a debugger, and nobody can answer it here.",
+    "this line: delete it",
+    raises=(("BdbQuit", r""),),
+    code=r"breakpoint\(|set_trace\(",
+)
+PAIR_INDEXED = _exception(
+    "pair_indexed",
+    "A tuple is used as a tensor: without targets, forward should return the logits alone.",
+    "the last lines of forward",
+    raises=(
+        ("TypeError", r"tuple indices must be integers or slices, not tuple"),
+        ("AttributeError", r"'tuple' object has no attribute"),
+    ),
+)
+WRONG_NUMBER_UNPACKED = _exception(
+    "wrong_number_unpacked",
+    "The right-hand side has another number of values: forward without targets returns one tensor, and a shape has "
+    "one size per axis.",
+    "the names on the left-hand side",
+    raises=(("ValueError", r"(too many|not enough) values to unpack"),),
+)
 SIZE_IS_FLOAT = _exception(
     "size_is_float",
     "A size is a float: / always gives a float; // gives an int.",

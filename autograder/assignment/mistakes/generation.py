@@ -12,6 +12,7 @@ GENERATE_ARGMAX = _generate(
     "generate_argmax",
     "generate always takes the most likely token; it should sample from the distribution.",
     "the line that picks the token",
+    code=r"argmax|topk|\.max\(",
 )
 GENERATE_KEEPS_STATE = _generate(
     "generate_keeps_state",
@@ -22,21 +23,25 @@ GENERATE_ONE_SAMPLE_PER_BATCH = _generate(
     "generate_one_sample_per_batch",
     "One token is sampled for the whole batch; each row needs its own sample.",
     "the line that samples",
+    code="multinomial",
 )
 GENERATE_UNIFORM = _generate(
     "generate_uniform",
     "Tokens are sampled uniformly; the logits have no effect.",
     "the dim of the softmax, and the tensor that you sample from",
+    code="softmax",
 )
 GENERATE_FIRST_POSITION = _generate(
     "generate_first_position",
     "Tokens are sampled from the first position's logits; use the last position's.",
     "the index of the position whose logits are used",
+    code=r"\[:,\s*0",
 )
 GENERATE_OTHER_POSITION = _generate(
     "generate_other_position",
     "Tokens are sampled from some other position's logits; use the last position's.",
     "the index of the position whose logits are used",
+    code=r"\[:,\s*-",
 )
 GENERATE_ROWS_MIXED = _generate(
     "generate_rows_mixed",
@@ -47,11 +52,13 @@ GENERATE_CROPS_WRONG_END = _generate(
     "generate_crops_wrong_end",
     "The context is cropped to the first T_max tokens, so new tokens are ignored; keep the last T_max.",
     "the crop",
+    code=r"\[.*:.*T_max|\[.*:.*size",
 )
 GENERATE_WITHOUT_CROP = _generate(
     "generate_without_crop",
     "The context is not cropped, and there are only T_max position embeddings.",
     "the model's input in each step",
+    code=r"self\(|model\(|forward\(",
 )
 GENERATE_CROPS_TOO_SHORT = _generate(
     "generate_crops_too_short",
@@ -73,6 +80,7 @@ GENERATE_STOPS_AT_T_MAX = _generate(
     "generate_stops_at_T_max",
     "generate stops at T_max tokens; it should crop the context and continue.",
     "the condition of the loop",
+    code="while|break",
 )
 GENERATE_WITHOUT_PROMPT = _generate(
     "generate_without_prompt",
@@ -111,14 +119,17 @@ GENERATE_FIXED_SEED = _generate(
     "generate_fixed_seed",
     "generate sets the seed, so every call gives the same continuation.",
     "the call that sets a seed",
+    code="seed",
 )
 GENERATE_FROM_LOGITS = _generate(
     "generate_from_logits",
     "torch.multinomial is given logits, which may be negative; it needs probabilities.",
     "the line before the sampling",
+    code="multinomial",
 )
 GENERATE_TEMPERATURE = _generate(
     "generate_temperature",
     "Tokens are sampled from scaled logits: the distribution is sharper or flatter than the model's.",
     "the line before the sampling",
+    code="softmax",
 )

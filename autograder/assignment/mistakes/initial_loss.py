@@ -12,11 +12,13 @@ WEIGHTS_UNINITIALISED = _initial(
     "weights_uninitialised",
     "A parameter is never initialised: it starts with arbitrary values, or with values that are not finite.",
     "torch.empty, which reserves memory without filling it",
+    code=r"torch\.empty",
 )
 UNEMBEDDING_INIT_STD = _initial(
     "unembedding_init_std",
     "The unembedding's initial weights are too large; that alone explains the spread of the logits.",
     "the initialisation of the unembedding",
+    code="std|normal_",
 )
 SCALING_MISSING = _initial(
     "scaling_missing",
@@ -37,11 +39,13 @@ SCALING_SQRT_L = _initial(
     "scaling_sqrt_L",
     "Both projections are scaled by 1/sqrt(L), but each block adds to the residual stream twice: 2L additions.",
     "the factor",
+    code=r"sqrt|\*\*",
 )
 SCALING_WRONG_CONSTANT = _initial(
     "scaling_wrong_constant",
     "The factor shrinks with L, but it is not 1/sqrt(2L): each block adds to the residual stream twice.",
     "the factor",
+    code=r"sqrt|\*\*",
 )
 SCALING_OF_OTHER_MATRICES = _initial(
     "scaling_of_other_matrices",
@@ -53,6 +57,7 @@ SCALING_WITHOUT_SQRT = _initial(
     "scaling_without_sqrt",
     "Both projections are scaled by 1/(2L); the variances add, so the factor should be 1/sqrt(2L).",
     "the factor",
+    code=r"2 ?\* ?(self\.)?(L|n_layers?)",
 )
 SCALING_INVERTED = _initial(
     "scaling_inverted", "The factor is sqrt(2L), so the weights grow instead of shrinking.", "the factor"
@@ -61,14 +66,17 @@ SCALING_CONSTANT = _initial(
     "scaling_constant",
     "Something is scaled, but by a factor that does not depend on the number of blocks.",
     "the factor: it should use the L passed to GPT",
+    code=r"sqrt|\*\*",
 )
 SCALING_BIASES_ONLY = _initial(
     "scaling_biases_only",
     "The biases of both projections are scaled, but the weights are not.",
     "which tensors the loop scales",
+    code="bias",
 )
 SCALING_OF_SHARED_BLOCK = _initial(
     "scaling_of_shared_block",
     "All blocks are the same object, so the loop scales its weights L times.",
     "how the blocks are created",
+    code=r"Block\(",
 )

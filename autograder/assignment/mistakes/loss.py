@@ -69,23 +69,27 @@ TARGETS_SHIFTED_TWICE = _loss(
     "targets_shifted_twice",
     "You get that loss if the targets are shifted by one; forward's targets already are.",
     "any slice of the logits or the targets before the loss",
+    code="cross_entropy|nll_loss",
 )
 LOSS_CLASS_AXIS = _loss(
     "loss_class_axis",
     "F.cross_entropy treats positions as classes: it expects the classes on dim=1.",
     "the shapes of F.cross_entropy's inputs",
     raises=(("RuntimeError", WRONG_AXIS), ("ValueError", WRONG_AXIS)),
+    code="cross_entropy|nll_loss",
 )
 LOSS_OF_PROBABILITIES = _loss(
     "loss_of_probabilities",
     "You get that loss if F.cross_entropy is given probabilities; it applies the softmax itself.",
     "any softmax before the loss",
+    code="softmax",
 )
 LOSS_DETACHED = _loss(
     "loss_detached",
     "The loss does not depend on the parameters: it is detached from the graph.",
     "any detach, item, no_grad or new tensor between the logits and the loss",
     raises=(("RuntimeError", r"does not require grad"), ("TypeError", r"the loss is a plain number")),
+    code=r"detach|item\(|no_grad",
 )
 LOGITS_FLATTENED = _loss(
     "logits_flattened",

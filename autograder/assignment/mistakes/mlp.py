@@ -94,24 +94,28 @@ MLP_WIDTH = _mlp(
     "The MLP's inner width is not 4d.",
     "the sizes of the two linear layers",
     counts=(CountChange("mlp", lambda c: c.delta("mlp"), _has_other_width),),
+    method="__init__",
 )
 MLP_UP_BIAS_MISSING = _mlp(
     "mlp_up_bias_missing",
     "The up-projection has no bias.",
     "how the up-projection is created",
     counts=(CountChange("mlp", lambda c: -4 * c.dims.d * c.dims.L),),
+    method="__init__",
 )
 MLP_DOWN_BIAS_MISSING = _mlp(
     "mlp_down_bias_missing",
     "The down-projection has no bias.",
     "how the down-projection is created",
     counts=(CountChange("mlp", lambda c: -c.dims.d * c.dims.L),),
+    method="__init__",
 )
 MLP_BIASES_MISSING = _mlp(
     "mlp_biases_missing",
     "Neither linear layer has a bias.",
     "how the linear layers are created",
     counts=(CountChange("mlp", lambda c: -5 * c.dims.d * c.dims.L),),
+    method="__init__",
 )
 MLP_GELU_TANH = _mlp(
     "mlp_gelu_tanh",

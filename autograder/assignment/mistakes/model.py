@@ -45,6 +45,7 @@ POSITIONS_MISSING = _model(
     "There are no position embeddings.",
     "the embeddings that __init__ creates",
     counts=(CountChange(OUTSIDE, lambda c: -c.dims.T_max * c.dims.d),),
+    method="__init__",
 )
 POSITIONS_UNUSED = _model(
     "positions_unused",
@@ -167,6 +168,8 @@ BLOCKS_WRONG_NUMBER = _model(
         CountChange(OUTSIDE, lambda c: -c.block, is_proof=True),
         CountChange(OUTSIDE, lambda c: c.block, is_proof=True),
     ),
+    method="__init__",
+    code=r"range|\*",
 )
 FINAL_NORM_UNUSED = _model(
     "final_norm_unused",
@@ -216,6 +219,7 @@ HEAD_BIAS = _model(
     counts=(
         CountChange(OUTSIDE, lambda c: c.dims.V, lambda c: (c.dims.V,) in dict(c.tensors[OUTSIDE]).values(), True),
     ),
+    method="__init__",
 )
 HEAD_IS_EMBEDDING = _model(
     "head_is_embedding",

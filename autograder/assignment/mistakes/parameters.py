@@ -32,12 +32,14 @@ POSITION_ROW_MISSING = _count(
     "The position embedding has one row too few.",
     "the sizes of the embeddings",
     counts=(CountChange(OUTSIDE, lambda c: -c.dims.d, lambda c: c.has_table(c.dims.T_max - 1), is_proof=True),),
+    code="pos|wpe",
 )
 POSITION_ROW_EXTRA = _count(
     "position_row_extra",
     "The position embedding has one row too many.",
     "the sizes of the embeddings",
     counts=(CountChange(OUTSIDE, lambda c: c.dims.d, lambda c: c.has_table(c.dims.T_max + 1), is_proof=True),),
+    code="pos|wpe",
 )
 POSITION_BATCH_AXIS = _count(
     "position_batch_axis",
@@ -53,6 +55,7 @@ POSITION_BATCH_AXIS = _count(
             is_proof=True,
         ),
     ),
+    code="pos|wpe",
 )
 VOCABULARY_ROW_MISSING = _count(
     "vocabulary_row_missing",
@@ -71,18 +74,21 @@ MLP_SHARED = _count(
     "All L blocks share one MLP object; create a new one for each.",
     "where the MLPs are created",
     counts=(CountChange(OUTSIDE, lambda c: -c.parts["mlp"] // c.dims.L * (c.dims.L - 1), is_proof=True),),
+    code=r"MLP\(",
 )
 BLOCKS_SHARED = _count(
     "blocks_shared",
     "All L blocks are one and the same Block object; create a new one for each.",
     "how the list of blocks is created",
     counts=(CountChange(OUTSIDE, lambda c: -c.block * (c.dims.L - 1), is_proof=True),),
+    code=r"Block\(",
 )
 BLOCKS_NOT_REGISTERED = _count(
     "blocks_not_registered",
     "The blocks' parameters are not registered: nn.Module doesn't look into a Python list.",
     "the container that holds the blocks",
     counts=(CountChange(OUTSIDE, lambda c: -c.block * c.dims.L, is_proof=True),),
+    code=r"Block\(",
 )
 PARAMETERS_UNUSED = _count(
     "parameters_unused",

@@ -10,6 +10,36 @@ from autograder.assignment.oracle.model import Steps
 from autograder.assignment.oracle.parameter_count import ParameterCounts
 from autograder.core.text import insert_before_end
 
+# The method or function with the mistakes of a component; those of others can be anywhere.
+METHODS = {
+    "attention": "MultiHeadAttention.forward",
+    "mlp": "MLP.forward",
+    "block": "Block.forward",
+    "norm": "Block.__init__",
+    "model": "GPT.forward",
+    "loss": "GPT.forward",
+    "initial_loss": "GPT.__init__",
+    "parameters": "GPT.__init__",
+    "generation": "GPT.generate",
+    "shapes": "shape_table",
+}
+# Patterns of the line that has a step of the oracle's computation.
+STEP_CODE = {
+    "normalise": r"\b(var|std|mean)\(|Norm\(|eps",
+    "scale": r"sqrt|\*\*|\bscale",
+    "mask": r"masked_fill|where\(|\binf\b|1e|is_causal",
+    "softmax": "softmax",
+    "attend": r"@|matmul|einsum",
+    "merge": r"reshape|view\(|flatten|rearrange",
+    "split": r"reshape|view\(|unflatten|rearrange",
+    "project": r"\breturn\b",
+    "feed_forward": r"elu|ELU|tanh|sigmoid|softplus|mish",
+    "output": r"\breturn\b",
+    "add_positions": r"pos|wpe|arange",
+    "final_norm": "norm|ln_f",
+    "run_blocks": r"\bfor\b",
+}
+
 
 class Effect(enum.Flag):
     """The effects that a mistake of one class has on the full model: a check explains them, and deducts nothing."""
@@ -57,6 +87,20 @@ class Mistake:
     counts: tuple[CountChange, ...] = ()
     raises: tuple[tuple[str, str], ...] = ()  # exceptions that identify it: type, pattern in the text
     accepted: bool = False
+    method: str = ""  # if the mistake is not in its component's usual method
+    code: str = ""  # pattern of the line with the mistake, if it is not that of its wrong step
+
+    @property
+    def where(self) -> str:
+        """Return the method or function that has the mistake; "" if it can be anywhere."""
+        usual = METHODS.get(self.component, "")
+        return f"{usual.partition('.')[0]}.{self.method}" if self.method else usual
+
+    @property
+    def pattern(self) -> str:
+        """Return the pattern of the line that has the mistake; "" if there is none."""
+        changed = next((name for steps in self.steps for name in steps.changes()), "")
+        return self.code or STEP_CODE.get(changed, "")
 
     @property
     def full_text(self) -> str:
