@@ -23,9 +23,10 @@ def paths(root: Path) -> Paths:
 
 def render_report(report: Report, place: Paths) -> str:
     tests: list[dict[str, Any]] = []
+    texts = view.visible_messages(report)
     for major, criterion in enumerate(report.criteria, 1):
         for minor, check in enumerate(report.of(criterion.id), 1):
-            tests += _format_check(report, check, f"{major}.{minor}")
+            tests += _format_check(report, check, f"{major}.{minor}", texts[check.id])
     return _format_document(
         score=report.score + report.bonus,  # above the maximum is extra credit
         output=view.summarise(report),
@@ -62,12 +63,12 @@ def _format_document(**parts: Any) -> str:
     return json.dumps(parts | formats | shown, indent=1) + "\n"
 
 
-def _format_check(report: Report, check: Verdict, number: str) -> list[dict[str, Any]]:
-    """Return the entry of a check; if its result is not shown, a visible entry that says so comes first."""
+def _format_check(report: Report, check: Verdict, number: str, text: str) -> list[dict[str, Any]]:
+    """Return the entry of a check; if its result is not shown, preceded by a visible entry that says so."""
     result: dict[str, Any] = {
         "name": view.full_title(report, check),
         "number": number,
-        "output": view.visible_message(check),
+        "output": text,
     }
     if not view.is_optional(report, check):
         status = "passed" if check.status == "passed" else "failed"

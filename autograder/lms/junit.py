@@ -17,12 +17,12 @@ def paths(root: Path) -> Paths:
 
 
 def render_report(report: Report, place: Paths) -> str:
-    suites = ET.Element("testsuites")
+    suites, texts = ET.Element("testsuites"), view.visible_messages(report)
     for criterion in report.criteria:
         checks = report.of(criterion.id)
         suite = _add_suite(suites, criterion.id, [report.timing.checks.get(check.id, 0.0) for check in checks])
         for check in checks:
-            _add_case(suite, report, check)
+            _add_case(suite, report, check, texts[check.id])
         _count(suite)
     first = next(iter(suites))
     properties = {
@@ -48,8 +48,8 @@ def render_failure(reason: str, report: Report | None, place: Paths) -> str:
     )
 
 
-def _add_case(suite: ET.Element, report: Report, check: Verdict) -> None:
-    """Add a check. List a hidden check without its result, since every reader sees the whole file."""
+def _add_case(suite: ET.Element, report: Report, check: Verdict, text: str) -> None:
+    """Add a check. Every reader sees the whole file, so a hidden check is listed without its result."""
     case = ET.SubElement(suite, "testcase")
     case.attrib |= {
         "classname": f"{report.assignment}.{check.criterion}",
@@ -65,7 +65,7 @@ def _add_case(suite: ET.Element, report: Report, check: Verdict) -> None:
     case.append(_make_properties({"score": f"{check.score:g}", "max_score": f"{check.max_score:g}"}))
     if check.status != "passed":
         kind = "error" if check.status == "error" else "failure"
-        ET.SubElement(case, kind, message=view.visible_message(check), type=check.status)
+        ET.SubElement(case, kind, message=text, type=check.status)
 
 
 def _format_single(place: Paths, kind: str, type: str, line: str) -> str:

@@ -10,7 +10,7 @@ from autograder.core.paths import PACKAGE, ROOT
 from autograder.core.zip_writer import Entry
 from autograder.grading import secret
 
-PATTERNS = ("*.py", "*.toml", "*.json", "*.txt", "*.html", "*.css", "*.js", "*.ipynb")
+PATTERNS = ("*.py", "*.toml", "*.json", "*.txt", "*.html", "*.css", "*.js", "*.ipynb", "*.md")
 INSTALLER = ("setup.sh", "missing.py", "grade.txt", "torch.txt")
 HANDED_OUT = "student/"
 

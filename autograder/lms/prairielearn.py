@@ -34,12 +34,13 @@ def paths(root: Path) -> Paths:
 
 
 def render_report(report: Report, place: Paths) -> str:
+    texts = view.visible_messages(report)
     return _format_document(
         gradable=True,
         succeeded=True,
         score=report.score / report.max_score,
         message=view.summarise(report),
-        tests=[_format_check(report, check) for check in report.checks],
+        tests=[_format_check(report, check, texts[check.id]) for check in report.checks],
     )
 
 
@@ -85,10 +86,10 @@ def _format_document(**parts: Any) -> str:
     return json.dumps(parts, indent=1) + "\n"
 
 
-def _format_check(report: Report, check: Verdict) -> dict[str, Any]:
-    """Return a check; without release dates on PrairieLearn, a withheld result stays hidden, as a neutral 0 of 0."""
+def _format_check(report: Report, check: Verdict, text: str) -> dict[str, Any]:
+    """Return a check. PrairieLearn has no release dates, so such a result stays hidden; 0 of 0 points is neutral."""
     name = view.full_title(report, check)
     if check.visibility != "visible":
         return {"name": name, "points": 0, "max_points": 0, "message": view.WITHHELD["hidden"]}
     most = 0 if view.is_optional(report, check) else check.max_score
-    return {"name": name, "points": check.score, "max_points": most, "message": view.visible_message(check)}
+    return {"name": name, "points": check.score, "max_points": most, "message": text}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from autograder.core.text import clean
+from autograder.grading.causes import describe_checks, find_causes
 from autograder.grading.report import STATUS_PHRASES, Report, Verdict, Visibility
 
-MAX_CHARACTERS = 2000  # characters to keep
+MAX_CAUSES = 8  # listed above the checks
+MAX_CHARACTERS = 2000  # characters of one text
 
 WITHHELD: dict[Visibility, str] = {
     "after_due_date": "This check counts; its result is shown after the due date.",
@@ -24,9 +26,13 @@ def full_title(report: Report, check: Verdict) -> str:
     return sanitise(f"{title}: {check.title}")
 
 
-def visible_message(check: Verdict) -> str:
-    """Return the text of a check whose result is shown."""
-    return sanitise(check.message or f"{STATUS_PHRASES[check.status].capitalize()}.")
+def visible_messages(report: Report) -> dict[str, str]:
+    """Return the text of each check by its id. A cause is explained once, where students can see it."""
+    withheld = [check for check in report.checks if check.visibility != "visible"]
+    texts = {id: text for check in withheld for id, text in describe_checks([check]).items()}
+    texts |= describe_checks(check for check in report.checks if check.visibility == "visible")
+    phrases = {check.id: f"{STATUS_PHRASES[check.status].capitalize()}." for check in report.checks}
+    return {id: sanitise(texts.get(id) or phrase) for id, phrase in phrases.items()}
 
 
 def withheld_message(check: Verdict) -> str:
@@ -50,10 +56,18 @@ def summarise(report: Report) -> str:
             f"{n}. {entry.name} ({entry.file}): {entry.description}"
             for n, entry in enumerate(report.not_implemented, 1)
         ]
-    elif report.not_implemented:
-        first = report.not_implemented[0]
-        place = f"{first.file}, line {first.line}" if first.line else first.file
-        lines.append(f"Next: {first.name} ({first.task}, {place}): {first.description}.")
+    else:
+        shown = report.model_copy(
+            update={"checks": tuple(check for check in report.checks if check.visibility == "visible")}
+        )
+        causes = [cause for cause in find_causes(shown) if not cause.is_undone][:MAX_CAUSES]
+        for number, cause in enumerate(causes):
+            place = f"{cause.location.place}: " if cause.location else ""
+            lines.append(f"{'Then' if number else 'Fix first'}: {place}{cause.headline}")
+        if report.not_implemented and not causes:
+            first = report.not_implemented[0]
+            place = f"{first.file}:{first.line}" if first.line else first.file
+            lines.append(f"Next: {first.name} ({first.task}), {place}: {first.description}.")
     withheld = sum(check.visibility != "visible" for check in report.checks)
     if withheld:
         lines.append(f"{withheld} of the {len(report.checks)} checks count, but their results are not shown.")

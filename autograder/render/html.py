@@ -1,11 +1,11 @@
-"""Render a report as a self-contained HTML file: score, points and reason per check, plots, printed output."""
+"""Render a report as a self-contained HTML file: causes with the code, then every check, plots, printed output."""
 
 from __future__ import annotations
 
 import functools
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from autograder.grading.causes import Cause, describe_checks, find_causes
 from autograder.grading.report import (
     NO_GRADE,
     STATUS_PHRASES,
     CriterionFacts,
+    Location,
     Report,
     Verdict,
     format_score,
@@ -32,11 +34,11 @@ CODE = re.compile(r"`([^`\n]{1,400})`")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A check to display: the reason for a manual score, and the check that shows the same cause."""
+    """A check to display, its text, and the reason for a manual score."""
 
     check: Verdict
+    text: str
     override: str = ""
-    same_as: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +56,61 @@ class Section:
     def most(self) -> float:
         return sum(line.check.max_score for line in self.lines)
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether something is left to do or to read here."""
+        return any(line.check.status != "passed" or line.override for line in self.lines)
 
-def collect_sections(report: Report, overrides: Mapping[str, str]) -> list[Section]:
-    """Return the criteria that ran; a cause is shown once, and later checks refer to it."""
-    found, titles = [], dict[str, str]()
+
+def collect_sections(report: Report, overrides: Mapping[str, str], explained: Sequence[Cause] = ()) -> list[Section]:
+    """Return the criteria that ran; each cause is explained once, and other checks refer to it.
+
+    The page explains the causes ``explained`` elsewhere.
+    """
+    texts = describe_checks(report.checks)
+    texts |= {cause.main.id: f"Cause {number} above." for number, cause in enumerate(explained, 1) if not cause.other}
+    found = []
     for criterion in report.criteria:
-        lines = []
-        for check in report.of(criterion.id):
-            if check.status != "skipped":
-                first = check.title if check.status == "passed" else titles.setdefault(check.message, check.title)
-                lines.append(Line(check, overrides.get(check.id, ""), "" if first == check.title else first))
+        lines = [
+            Line(check, texts[check.id], overrides.get(check.id, ""))
+            for check in report.of(criterion.id)
+            if check.status != "skipped"
+        ]
         if lines:
             found.append(Section(criterion, tuple(lines)))
     return found
 
 
 def render(
-    report: Report, name: str = "", overrides: Mapping[str, str] | None = None, also: Mapping[str, str] | None = None
+    report: Report,
+    name: str = "",
+    overrides: Mapping[str, str] | None = None,
+    also: Mapping[str, str] | None = None,
+    hints: Collection[str] = (),
 ) -> str:
-    """Return the page. ``overrides`` gives reasons for manual scores by check; ``also`` adds facts to the header."""
+    """Return the page.
+
+    Args:
+        report: The report.
+        name: The title, by default the submission's name.
+        overrides: Reasons for manual scores, by check.
+        also: Facts for the header.
+        hints: The criteria whose hints are shown.
+    """
+    causes = _find_failures(report)
     return make_environment().get_template("report.html").render(
         report=report,
         name=name or report.submission.id,
-        sections=collect_sections(report, overrides or {}),
+        causes=causes,
+        sections=collect_sections(report, overrides or {}, causes),
         also=also or {},
+        hints=hints,
     )  # fmt: skip
+
+
+def _find_failures(report: Report) -> list[Cause]:
+    """Return the causes of failures; what is not implemented is listed by definition."""
+    return [cause for cause in find_causes(report) if not cause.is_undone]
 
 
 def render_fallback(name: str, line: str, text: str) -> str:
@@ -87,9 +119,14 @@ def render_fallback(name: str, line: str, text: str) -> str:
 
 
 def render_fragment(report: Report) -> str:
-    """Return the criteria of ``report`` to embed in a page, such as a notebook, without changing the page's style."""
+    """Return the criteria of ``report`` as part of another page, such as a notebook, without changing its style."""
+    causes = _find_failures(report)
     return make_environment().get_template("fragment.html").render(
-        report=report, sections=collect_sections(report, {}), style=scope_style(_read_style())
+        report=report,
+        causes=causes,
+        sections=collect_sections(report, {}, causes),
+        style=scope_style(_read_style()),
+        hints=(),
     )  # fmt: skip
 
 
@@ -113,7 +150,13 @@ def make_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"code": format_code, "points": "{:g}".format, "number": "{:,}".format, "plain": remove_controls}
+    made.filters |= {
+        "code": format_code,
+        "source": format_source,
+        "points": "{:g}".format,
+        "number": "{:,}".format,
+        "plain": remove_controls,
+    }
     made.filters["loss"] = lambda loss: (
         f"{value:.3f}" if math.isfinite(value := parse_numbers([loss])[0]) else "not finite"
     )
@@ -126,6 +169,20 @@ def make_environment() -> Environment:
     }
     made.globals["style"] = _read_style()
     return made
+
+
+def format_source(place: Location) -> Markup:
+    """Return the code around a location as HTML, with its line marked, and the part that raised, if known."""
+    digits = len(str(place.first + len(place.source)))
+    rows = []
+    for number, text in enumerate(map(remove_controls, place.source), place.first):
+        code = escape(text)
+        if number == place.line and place.column:
+            start, end = place.column - 1, place.end_column - 1
+            code = Markup("{}<mark>{}</mark>{}").format(text[:start], text[start:end], text[end:])
+        is_here = Markup(' class="here"') if number == place.line else ""
+        rows.append(Markup('<span{}><span class="n">{:>{}}</span> {}</span>').format(is_here, number, digits, code))
+    return Markup("\n").join(rows)
 
 
 def format_code(text: str) -> Markup:

@@ -29,10 +29,8 @@ def render(
             lines.append(f"- **{escape_markdown(check.title)}**: {status}, {points}")
             if line.override:
                 lines.append(f"  Set manually: {escape_markdown(line.override)}")
-            if line.same_as:
-                lines.append(f"  Same cause as “{escape_markdown(line.same_as)}”.")
-            elif check.message:
-                lines.append(f"  {escape_markdown(check.message)}")
+            if line.text:
+                lines.append(f"  {escape_markdown(line.text)}")
         lines.append("")
     if report.output.strip():
         text = remove_controls(report.output).rstrip()
