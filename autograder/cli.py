@@ -46,10 +46,14 @@ def grade(
     html: Annotated[Path | None, typer.Option(help="write the report to this HTML file, with plots")] = None,
     seed: Annotated[int | None, typer.Option(help="seed for the hidden inputs; --official adds a new secret")] = None,
     secret_file: Annotated[Path | None, typer.Option(help="file with the secret that seeds the hidden inputs")] = None,
-    only: Annotated[str | None, typer.Option(help="grade only this criterion of the rubric")] = None,
-    history: Annotated[
-        Path | None, typer.Option(help="store points in this folder and show changes since the last run")
+    only: Annotated[
+        str | None, typer.Option(help="grade only this part: a criterion, class, function or task, such as 5.1")
     ] = None,
+    history: Annotated[
+        Path | None,
+        typer.Option(help="store points in this folder, show changes since the last run, write report.html beside it"),
+    ] = None,
+    all_checks: Annotated[bool, typer.Option("--all", help="print every check, not just the first cause")] = False,
     fail_under: Annotated[float | None, typer.Option(help="exit with status 1 below this score")] = None,
     official: Annotated[
         bool, typer.Option("--official", help="refuse to grade unless the sandbox is fully enforced")
@@ -80,9 +84,8 @@ def grade(
         rows = rubric.load(ctx.obj)
         if allow_weak and not official:
             raise BadInput("--allow-weak-sandbox needs --official; without it nothing is refused")
-        names = [criterion.id for criterion in rows.criteria]
-        if only is not None and only not in names:
-            raise BadInput(f"--only {only}: no such criterion; choose from {', '.join(names)}")
+        if only is not None:
+            rubric.select(rows, ctx.obj.contract, only)  # a wrong name must surface before torch is loaded
         if seed is not None and secret_file is not None:
             raise BadInput("--seed and --secret-file both set the hidden inputs; give only one")
         # Read before any student code runs.
@@ -99,7 +102,7 @@ def grade(
 
         from rich.console import Console
 
-        from autograder.render import terminal
+        from autograder.render import listing, terminal
 
         with Console(stderr=True).status("Loading torch ...") as status:
             zygote.wait_until_ready()
@@ -129,16 +132,17 @@ def grade(
         from autograder.render import html as page
 
         write_whole(html, page.render(report))
-    changed = ""
+    progress = terminal.Progress(page=html.name if html is not None else "")
     if history is not None and report.gradable:
-        from autograder.workbench.history import describe_change, load_last, save
+        from autograder.workbench.progress import record
 
-        changed = describe_change(load_last(history, path), report)
-        if only is None:  # before printing, which `less` or `head` may cut short
-            save(history, path, report)
-    terminal.show(report, Console(highlight=False))
-    if changed:
-        print(changed)
+        progress = record(ctx.obj, report, path, history, html)
+    if all_checks:
+        listing.show(report, Console(highlight=False))
+        if progress.change:
+            print(progress.change)
+    else:
+        terminal.show(report, Console(highlight=False), progress)
     if not report.gradable:
         raise SystemExit(3)
     if fail_under is not None and report.score < fail_under:
@@ -156,12 +160,16 @@ def submit(
     from autograder.workbench import pack
 
     packed = pack.pack(ctx.obj, path, out, history)
-    print(f"{out}, ready to upload:")
+    if packed.trouble:  # before the list, which would look like a success
+        print(f"{packed.trouble} Fix this before you upload {out}.")
+    print(f"{out}, {'packed all the same' if packed.trouble else 'ready to upload'}:")
     for name, data in packed.files.items():
         print(f"  {name:14} {len(data) / 1024:6.1f} kB")
     for name in packed.unchanged:
         print(f"  {name:14} left out: unchanged")
     print("\n".join(packed.lines))
+    if packed.trouble:
+        raise SystemExit(2)
 
 
 @app.command()

@@ -149,10 +149,11 @@ DERIVATIVES: tuple[Derivative, ...] = (
     derive_from_handout("student/README.html", handout.make_readme_page),
     derive_from_handout("student/step-05.ipynb", handout.make_student_notebook),
     # LMS packages leave out student/, so the grader has copies: the head for submissions without one, and the stubs to
-    # detect unedited files.
+    # detect unedited files and empty answers.
     Derivative("reference/head.py", "autograder/assignment/handed_out/head.py", make_python_stub),
     Derivative("reference/gpt.py", "autograder/assignment/handed_out/stub/gpt.py", make_python_stub),
     Derivative("reference/paper.py", "autograder/assignment/handed_out/stub/paper.py", make_python_stub),
+    Derivative("reference/answers.md", "autograder/assignment/handed_out/stub/answers.md", make_markdown_stub),
     derive_from_handout("autograder/assignment/handed_out/stub/step-05.ipynb", handout.make_student_notebook),
 )
 

@@ -23,7 +23,9 @@ TEXTS = ("step-05.md.jinja", *CODE, "answers.md")
 
 CELL_ID = re.compile(r'^```python id="[\w-]+"$', re.MULTILINE)
 BLANK_LINES = re.compile(r"(^```.*?^```$)|\n{3,}", re.MULTILINE | re.DOTALL)  # except in code
-QUESTION = re.compile(r"^## (\d+)\. ([^\n]+) \((\d+) points\)\n(.*?)^### BEGIN SOLUTION$", re.MULTILINE | re.DOTALL)
+QUESTION = re.compile(
+    r"^## (\d+)\. ([^\n]+) \((\d+) points(?:, optional)?\)\n(.*?)^### BEGIN SOLUTION$", re.MULTILINE | re.DOTALL
+)
 SOLUTION = re.compile(r"^### BEGIN SOLUTION$.*?^### END SOLUTION$", re.MULTILINE | re.DOTALL)
 
 Texts = Mapping[str, str]

@@ -8,13 +8,13 @@ from pathlib import Path
 from autograder.core.assignment import NOTEBOOK, Assignment
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
-from autograder.core.zip_writer import Entry, zip_entries
+from autograder.core.zips import Entry, zip_entries
+from autograder.grading import rubric
 from autograder.submission.archive import BadSubmission
 from autograder.submission.read import Submission, read_submission
-from autograder.workbench.history import Run, load_last
+from autograder.workbench import history as runs
+from autograder.workbench.answers import ANSWERS, describe_missing, name_form, read_answers
 
-ANSWERS = "answers.md"
-UNANSWERED = b"YOUR ANSWER HERE"
 SUFFIXES = (".py", ".ipynb")
 
 
@@ -25,29 +25,29 @@ class Package:
     files: dict[str, bytes]
     unchanged: tuple[str, ...]
     lines: tuple[str, ...]
+    trouble: str = ""  # the reason for which this cannot be graded
 
 
 def pack(assignment: Assignment, path: Path, target: Path, history: Path | None) -> Package:
     """Pack the work at ``path`` into the zip file ``target``. Raises BadInput if there is nothing to submit."""
     found = _find_files(path, assignment)
-    notes = []
+    notes, trouble = [], ""
     kept, sha256 = dict(found), ""
     try:
         read = read_submission(path, assignment)
     except BadSubmission as error:
-        notes.append(f"This cannot be graded: {error}.")
+        trouble = f"This cannot be graded: {error}."
     else:
         sha256 = read.sha256
         kept = _select_work(found, read)
-    unanswered = max(data.count(UNANSWERED) for name, data in kept.items()) if kept else 0
-    if ANSWERS not in found and not any(name.endswith(".ipynb") for name in kept):
+    form = name_form(kept)
+    if form not in kept:
         notes.append(f"{ANSWERS} is missing, and with it the written answers.")
-    if unanswered:
-        answers = "one written answer is" if unanswered == 1 else f"{unanswered} written answers are"
-        notes.append(f"To do: {answers} empty.")
-    notes += _describe_last_run(load_last(history, path) if history else None, sha256)
+    else:
+        notes += [f"To do in {line}." for line in describe_missing(read_answers(assignment, kept), form)]
+    notes += _describe_last_run(runs.load(history, path, rubric.load(assignment).version) if history else None, sha256)
     write_whole(target, zip_entries({name: Entry(data) for name, data in kept.items()}))
-    return Package(kept, tuple(name for name in found if name not in kept), tuple(notes))
+    return Package(kept, tuple(name for name in found if name not in kept), tuple(notes), trouble)
 
 
 def _find_files(path: Path, assignment: Assignment) -> dict[str, bytes]:
@@ -80,7 +80,20 @@ def _select_work(found: dict[str, bytes], read: Submission) -> dict[str, bytes]:
     return kept | {name: data for name, data in graded.items() if name not in kept}
 
 
-def _describe_last_run(last: Run | None, sha256: str) -> list[str]:
+def find_answers_left(assignment: Assignment, path: Path) -> list[str]:
+    """Return a line for the written questions at ``path`` that are not answered; none if that is not known."""
+    if not path.is_dir():
+        return []
+    try:
+        read = read_submission(path, assignment)
+        kept = _select_work(_find_files(path, assignment), read)
+    except (BadInput, BadSubmission):
+        return []
+    return describe_missing(read_answers(assignment, kept), name_form(kept))
+
+
+def _describe_last_run(history: runs.History | None, sha256: str) -> list[str]:
+    last = history.whole if history else None
     if last is None:
         return ["Not graded yet: run make grade."]
     if last.sha256 != sha256:
