@@ -70,7 +70,7 @@ MALFORMED: dict[str, list[Any]] = {
     "an array was raised": [["nonce", "NONCE"], ["raised", {"array": 0}]],
     "raised at line infinity": [
         ["nonce", "NONCE"],
-        ["raised", {"dict": [*RAISED, ["frames", [["gpt.py", float("inf"), "", ""]]]]}],
+        ["raised", {"dict": [*RAISED, ["frames", [["gpt.py", float("inf"), "", "", 0, 0]]]]}],
     ],
     "no claim": [["nonce", "NONCE"], ["value", None]],
     "a claim of nothing": [["nonce", "NONCE"], ["value", {"dict": []}]],

@@ -111,7 +111,7 @@ def test_a_reason_is_given_once_and_points_set_by_hand_say_why() -> None:
         html.render(twice, overrides={"block.residual_path": "seen on paper"}),
         markdown.render(twice, overrides={"block.residual_path": "seen on paper"}),
     ):
-        assert page.count("the same") == 1 + page.count("With the same")
+        assert page.count("the same") == 1
         assert "Same cause as" in page
         assert "seen on paper" in page
 
@@ -143,8 +143,8 @@ def test_evidence_that_is_not_finite_is_spelled_in_the_report_and_drawn_on_the_p
     }
     spelled = report(**evidence).to_json()
     assert spelled.count(f'"{NOT_FINITE}"') == 6
-    assert "null" not in spelled
-    for document in (spelled, spelled.replace(f'"{NOT_FINITE}"', "null")):  # as in older reports
+    assert "null" not in spelled.replace('"location": null', "")
+    for document in (spelled, spelled.replace(f'"{NOT_FINITE}"', "null")):  # as reports had it before
         page = html.render(Report.model_validate_json(document))
         assert "nan" not in page
         assert "not finite" in Seen(page).text

@@ -39,7 +39,8 @@ def test_what_was_run_last_is_graded_once_until_the_code_changes(
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     result = check("mlp")
     assert result.points == 7, result
-    assert repr(result).startswith('check("mlp")  ')
+    assert "MLP" in repr(result).splitlines()[0]
+    assert repr(result).endswith(" 7 / 7 points")
     assert "\x1b" not in repr(result)
     assert 'class="autograder"' in result._repr_html_()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 
 import numpy as np
@@ -31,7 +30,7 @@ CASES = {
         "scores is (2, 7, 7) and self.past is (9, 9)",
     ),
     "d / H in a layer": ("self.up = nn.Linear(20, 20 / 4)", "return x", X, "size_is_float", "// gives an int"),
-    "d / H in a view": ("", "return x.view(2, 7, 4, 20 / 4)", X, "size_is_float", "`return x.view(2, 7, 4, 20 / 4)`"),
+    "d / H in a view": ("", "return x.view(2, 7, 4, 20 / 4)", X, "size_is_float", "// gives an int"),
     "d / H in a range": ("", "return [x for _ in range(20 / 4)]", X, "size_is_float", "// gives an int"),
     "a GPU": ("", 'return x.to("cuda")', X, "device_hard_coded", "asks for a GPU"),
     "a thread": (
@@ -141,10 +140,11 @@ def test_the_usual_ones_are_told_with_their_cause(hand_in: Hand, case: str) -> N
         "class Part(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
         f"        {constructor or 'pass'}\n\n    def forward(self, x):\n        {forward}\n"
     )
-    told = explain_error(failing(hand_in, text, given), ("Part",), EXCEPTIONS)
+    error = failing(hand_in, text, given)
+    told = explain_error(error, ("Part",), EXCEPTIONS)
     assert [mistake for mistake, _ in told.diagnosis] == ([name] if name else [])
     assert words.casefold() in told.message.casefold()
-    assert re.search("line [0-9]+", told.message)
+    assert error.remote.frames[-1].line > 5
     assert len(textwrap.wrap(told.message, WIDTH)) <= LINES, told.message
 
 
@@ -158,7 +158,7 @@ def test_a_missing_super_init_is_told(hand_in: Hand) -> None:
     for line in ("self.up = nn.Linear(2, 2)", "self.up = nn.Parameter(torch.ones(2))"):
         error = failing(hand_in, f"class Part(nn.Module):\n    def __init__(self):\n        {line}\n")
         assert exceptions.find_cause(error.remote, EXCEPTIONS) == named("super_init_missing")
-        assert f"`{line}`" in exceptions.format_exception(error)
+        assert error.remote.frames[-1].text == line
 
 
 def test_a_module_without_forward_is_not_taken_for_a_stub(hand_in: Hand) -> None:
@@ -186,10 +186,7 @@ def test_what_nobody_knows_is_told_as_it_came(hand_in: Hand) -> None:
         hand_in, "class Part(nn.Module):\n    def forward(self, x):\n        raise ValueError('not today')\n"
     )
     assert exceptions.find_cause(error.remote, EXCEPTIONS) is None
-    assert exceptions.format_exception(error) == (
-        "Part.forward(shape (2, 7, 20)) raised at line 8 of gpt.py: `raise ValueError('not today')`. "
-        "ValueError: not today."
-    )
+    assert exceptions.format_exception(error) == ("Part.forward(shape (2, 7, 20)) raised ValueError: not today.")
 
 
 def test_long_texts_and_lines_are_cut(hand_in: Hand) -> None:

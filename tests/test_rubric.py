@@ -12,8 +12,9 @@ import pytest
 from autograder.assignment import ASSIGNMENT
 from autograder.assignment.oracle import parameter_count
 from autograder.assignment.sizes import SIZES, Dims
+from autograder.core.errors import BadInput
 from autograder.grading import report
-from autograder.grading.rubric import RubricError, load
+from autograder.grading.rubric import RubricError, load, select
 
 ROWS = load(ASSIGNMENT)
 
@@ -182,3 +183,38 @@ def test_the_bonus_stands_beside_the_score() -> None:
     assert report.compute_totals((half, half, extra), {"extra"}, 8) == (4, 8, 3)
     assert report.compute_totals((full, skipped), {"extra"}, 8) == (4, 4, 0)
     assert report.compute_totals((skipped, skipped, extra), {"extra"}, 8) == (0, 0, 3)
+
+
+@pytest.mark.parametrize(
+    ("part", "criteria", "definitions"),
+    [
+        ("attention", {"attention"}, set()),
+        ("MultiHeadAttention", {"attention"}, set()),
+        ("GPT", {"model"}, set()),
+        ("generate", {"generation"}, set()),
+        ("GPT.generate", {"generation"}, set()),
+        ("5.1", {"attention"}, set()),
+        ("task 5.4 (2)", {"causality"}, set()),
+        ("5.4.2", {"causality"}, set()),
+        ("5.3", {"block", "model", "generation"}, set()),
+        ("shape_table", set(), {"shape_table"}),
+        (
+            "paper",
+            {"paper"},
+            {"parameter_count", "parameter_shares", "block_matrices", "layer_norm_geometry", "expected_initial_loss"},
+        ),
+        ("on paper, 3", set(), {"layer_norm_geometry"}),
+    ],
+)
+def test_a_part_has_several_names(part: str, criteria: set[str], definitions: set[str]) -> None:
+    found = select(ROWS, ASSIGNMENT.contract, part)
+    assert (set(found.criteria), set(found.definitions)) == (criteria, definitions)
+
+
+@pytest.mark.parametrize("part", ["", "5", "atention", "6.1", "Head"])
+def test_an_unknown_part_is_answered_with_those_there_are(part: str) -> None:
+    if part == "5":
+        assert len(select(ROWS, ASSIGNMENT.contract, part).criteria) > 5
+        return
+    with pytest.raises(BadInput, match="choose from paper, attention, mlp"):
+        select(ROWS, ASSIGNMENT.contract, part)

@@ -55,15 +55,15 @@ def test_an_exception_comes_back_with_the_students_own_frames_line_and_text(hand
         run(hand_in(gpt, helper=helper))
     assert error.value.remote.type == "RuntimeError"
     assert error.value.remote.frames == (
-        ("gpt.py", 4, "run", "return add(torch.ones(2), torch.ones(3))"),
-        ("helper.py", 4, "add", "return a + b"),
+        ("gpt.py", 4, "run", "return add(torch.ones(2), torch.ones(3))", 12, 45),
+        ("helper.py", 4, "add", "return a + b", 12, 17),
     )
 
 
 def test_a_syntax_error_comes_back_with_its_line(hand_in: Hand) -> None:
     with pytest.raises(StudentError) as error:
         run(hand_in("x = 1\ndef run(:\n"))
-    assert error.value.remote.frames == (("gpt.py", 2, "", "def run(:"),)  # type: ignore[attr-defined]
+    assert error.value.remote.frames == (("gpt.py", 2, "", "def run(:", 9, 10),)  # type: ignore[attr-defined]
 
 
 def test_a_stub_is_unwritten_under_the_name_of_its_definition(hand_in: Hand) -> None:

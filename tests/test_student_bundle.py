@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,8 +22,8 @@ from autograder.core.zip_writer import zip_entries
 from autograder.grading.report import Report, compute_totals
 from autograder.lms import package_files
 from autograder.submission.read import read_submission
+from autograder.workbench import history as runs
 from autograder.workbench import pack
-from autograder.workbench.history import describe_change, load_last, save
 from tests.conftest import ROOT
 from tests.test_cli import command, one_line
 
@@ -91,7 +92,8 @@ def test_an_edited_student_folder_is_not_handed_out(tmp_path, monkeypatch):
 def test_make_grade_in_the_bundle_agrees_and_reports_changes(
     bundle: Path, grade: Callable[..., Report], tmp_path: Path
 ) -> None:
-    assert make(bundle, "grade").endswith("Each class is graded on its own where\npossible.\n")
+    assert "Start with parameter_count (paper.py:" in make(bundle, "grade")
+    assert "Not implemented yet" in (bundle / "report.html").read_text("utf-8")
     wrong = (ROOT / "reference" / "gpt.py").read_text("utf-8").replace("F.gelu(", "F.relu(")
     (bundle / "student" / "gpt.py").write_text(wrong, "utf-8")
     report = tmp_path / "report.json"
@@ -107,15 +109,19 @@ def test_make_grade_in_the_bundle_agrees_and_reports_changes(
     assert 0 < here.score < 100
     assert there["provenance"]["seed_id"] == here.provenance.seed_id
     *_, last = printed.splitlines()
-    assert last.startswith(f"+{here.score:g} since the last run: attention +")
+    assert last.startswith(f" {here.score:g} / 100 points + 6 bonus   +{here.score:g} since the last run")
+    page = (bundle / "report.html").read_text("utf-8")
+    assert "The activation is ReLU" in page
+    assert "F.relu(self.up(x))" in re.sub("<[^>]+>", "", page)
 
     said = make(bundle, "submit").splitlines()
     assert said[0] == "submission.zip, ready to upload:"
     assert [line.split()[0] for line in said[1:6]] == ["gpt.py", "paper.py", "head.py", "answers.md", "step-05.ipynb"]
     assert said[5].endswith("left out: unchanged")
-    assert said[6] == "To do: 5 written answers are empty."
-    assert said[7] == f"This code scored {here.score:g} of 100 points in the last run."
-    assert said[8].startswith("Not implemented yet: parameter_count, ")
+    assert said[6] == "To do in answers.md: questions 1, 2, 3 and 4 are empty (19 points, marked by hand)."
+    assert said[7] == "To do in answers.md: question 5 is empty (optional, 5 points, marked by hand)."
+    assert said[8].startswith(f"This code scored {here.score:g} of 100 points")
+    assert said[9].startswith("Not implemented yet: parameter_count, ")
     assert read_submission(bundle / "submission.zip", ASSIGNMENT).sha256 == here.submission.sha256
 
 
@@ -145,50 +151,73 @@ def without(report: Report, *lost: str) -> Report:
 
 
 def test_what_changed_is_one_line(full: Report, tmp_path: Path) -> None:
-    path, folder = tmp_path / "work", tmp_path / "new" / "folder"
+    path, folder, rubric = tmp_path / "work", tmp_path / "new" / "folder", full.provenance.rubric
 
     def line(before: Report, after: Report) -> str:
-        save(folder, path, before)
-        return describe_change(load_last(folder, path), after)
+        runs.save(folder, path, runs.History(rubric=rubric).add(before))
+        return runs.load(folder, path, rubric).describe_change(after)
 
-    assert describe_change(load_last(folder, path), full) == ""
+    assert runs.load(folder, path, rubric).describe_change(full) == ""
     plain = without(full, "bonus")
     lower = without(plain, "mlp", "causality.full_context")
-    assert line(lower, lower) == "Same score as in the last run, with the same code."
-    assert line(lower, plain) == "+9 since the last run: mlp +7, causality +2."
-    assert line(plain, lower) == "-9 since the last run: mlp -7, causality -2."
-    assert line(without(plain, "mlp"), lower) == "-2 since the last run: causality."
-    assert line(without(plain, "paper"), without(plain, "mlp")) == "-2 since the last run: mlp -7, paper +5."
+    assert line(lower, lower) == "no change since the last run"
+    assert line(lower, plain) == "+9 since the last run: mlp +7, causality +2"
+    assert line(plain, lower) == "-9 since the last run: mlp -7, causality -2"
+    assert line(without(plain, "mlp"), lower) == "-2 since the last run: causality"
+    assert line(without(plain, "paper"), without(plain, "mlp")) == "-2 since the last run: paper +5, mlp -7"
     # The bonus stands beside the score.
-    assert line(without(plain, "causality.full_context"), full) == "+2 since the last run: causality +2, bonus +6."
-    assert line(plain, full) == "+0 since the last run: bonus +6."
-    assert load_last(folder, tmp_path / "other") is None
+    assert line(without(plain, "causality.full_context"), full) == "+2 since the last run: causality +2, bonus +6"
+    assert line(plain, full) == "+0 since the last run: bonus +6"
+    assert runs.load(folder, tmp_path / "other", rubric).whole is None
+
+
+def test_a_part_is_compared_with_its_own_last_run(full: Report) -> None:
+    lower = without(full, "mlp")
+    skipped = {"status": "skipped", "score": 0}
+    part = lower.model_copy(
+        update={"checks": tuple(c if c.criterion == "mlp" else c.model_copy(update=skipped) for c in full.checks)}
+    )
+    history = runs.History(rubric=full.provenance.rubric).add(lower)
+    assert history.describe_change(part) == "+7 since the last run"
+    assert history.add(part).describe_change(part) == "no change since the last run"
+    assert history.add(part).describe_change(lower) == "no change since the last run"  # of the last whole run
+
+
+def test_hints_are_shown_after_another_attempt_without_progress(full: Report) -> None:
+    def attempt(report: Report, sha256: str) -> Report:
+        return report.model_copy(update={"submission": report.submission.model_copy(update={"sha256": sha256})})
+
+    stuck = without(full, "paper")
+    history = runs.History(rubric=full.provenance.rubric).add(attempt(stuck, "a"))
+    assert "paper" not in history.stalled
+    assert "paper" not in history.add(attempt(stuck, "a")).stalled  # the same code is no attempt
+    assert "paper" in history.add(attempt(stuck, "b")).stalled
+    assert "paper" not in history.add(attempt(stuck, "b")).add(attempt(full, "c")).stalled
 
 
 def test_reports_under_different_rubrics_are_not_compared(full: Report, tmp_path: Path) -> None:
-    save(tmp_path, tmp_path, full)
-    before = load_last(tmp_path, tmp_path)
-    other = full.model_copy(update={"provenance": full.provenance.model_copy(update={"rubric": "other"})})
-    assert describe_change(before, other) == ""
+    runs.save(tmp_path, tmp_path, runs.History(rubric=full.provenance.rubric).add(full))
+    assert runs.load(tmp_path, tmp_path, "other").describe_change(full) == ""
 
 
 def test_an_unreadable_or_unwritable_history_is_ignored(full: Report, tmp_path: Path) -> None:
-    save(tmp_path, tmp_path, full)
+    history = runs.History(rubric=full.provenance.rubric).add(full)
+    runs.save(tmp_path, tmp_path, history)
     (kept,) = tmp_path.glob("*.json")
     kept.write_text("{")
-    assert load_last(tmp_path, tmp_path) is None
+    assert runs.load(tmp_path, tmp_path, history.rubric).whole is None
     (tmp_path / "file").write_text("")
-    save(tmp_path / "file", tmp_path, full)
+    runs.save(tmp_path / "file", tmp_path, history)
 
 
-def test_a_run_of_one_criterion_is_compared_but_not_saved(tmp_path: Path) -> None:
+def test_a_run_of_one_part_is_compared_with_the_last_of_that_part(tmp_path: Path) -> None:
     work, history = tmp_path / "work", str(tmp_path / "history")
     shutil.copytree(STUDENT, work)
     assert command("grade", str(work), "--history", history).returncode == 0
     shutil.copy(ROOT / "reference" / "paper.py", work)
-    for _ in range(2):
-        done = command("grade", str(work), "--history", history, "--only", "paper")
-        assert done.stdout.splitlines()[-1] == "+5 since the last run: paper."
+    for change in ("+11 since the last run: paper +5, parameters +6", "no change since the last run"):
+        done = command("grade", str(work), "--history", history, "--only", "On paper")
+        assert change in done.stdout.splitlines()[-1]
 
 
 # --- submitting -------------------------------------------------------------------------------------------------------
@@ -218,8 +247,32 @@ def test_incomplete_work_is_packed_and_reported(work: Path, tmp_path: Path) -> N
     (work / "link.py").symlink_to(ROOT / "reference" / "gpt.py")
     made = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", None)
     assert sorted(made.files) == ["head.py", "paper.py"]
-    assert any("no gpt.py" in line for line in made.lines)
+    assert "no gpt.py" in made.trouble
     assert any(line.startswith("answers.md is missing") for line in made.lines)
+
+
+def test_answers_count_in_the_form_that_is_submitted(work: Path, tmp_path: Path) -> None:
+    def empty() -> list[str]:
+        return pack.find_answers_left(ASSIGNMENT, work)
+
+    assert empty() == [
+        "answers.md: questions 1, 2, 3 and 4 are empty (19 points, marked by hand)",
+        "answers.md: question 5 is empty (optional, 5 points, marked by hand)",
+    ]
+    text = (work / "answers.md").read_text("utf-8")
+    first, _, rest = text.partition("YOUR ANSWER HERE")
+    (work / "answers.md").write_text(f"{first}YOUR ANSWER HERE\n\nSix matrices.\n{rest}", "utf-8")  # written below
+    assert "questions 2, 3 and 4" in empty()[0]
+    (work / "answers.md").write_text("ok\n", "utf-8")
+    assert "questions 1, 2, 3 and 4" in empty()[0]
+    notebook = json.loads((work / "step-05.ipynb").read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if cell["id"] == "MLP":
+            cell["source"] = ["class MLP(nn.Module):\n", "    pass\n"]
+        if cell["id"].startswith("written-") and cell["id"] != "written-5":
+            cell["source"] = ["My answer."]
+    (work / "step-05.ipynb").write_text(json.dumps(notebook), "utf-8")
+    assert empty() == ["step-05.ipynb: question 5 is empty (optional, 5 points, marked by hand)"]
 
 
 def test_a_score_is_shown_only_for_unchanged_code(work: Path, tmp_path: Path, full: Report) -> None:
@@ -230,7 +283,7 @@ def test_a_score_is_shown_only_for_unchanged_code(work: Path, tmp_path: Path, fu
             "warnings": ("gpt.py is not valid Python: line 49.",),
         }
     )
-    save(tmp_path / "history", work, of_work)
+    runs.save(tmp_path / "history", work, runs.History(rubric=full.provenance.rubric).add(of_work))
     lines = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", tmp_path / "history").lines
     assert lines[-2:] == (
         "This code scored 100 of 100 points in the last run.",
