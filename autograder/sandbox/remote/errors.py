@@ -25,9 +25,7 @@ class ImportFailed(NotDefined):
     """A definition that exists but raised while its file was imported."""
 
     def __init__(self, name: str, file: str, remote: RemoteException) -> None:
-        cause, line = next(((cause, line) for cause, line, *_ in remote.frames[-1:]), (file, 0))
-        place = (f" (line {line})" if cause == file else f" ({cause}, line {line})") if line else ""
-        super().__init__(name, file, f"{name} could not be imported from {file}{place}")
+        super().__init__(name, file, f"{name} could not be imported from {file}")
         self.remote = remote
 
 

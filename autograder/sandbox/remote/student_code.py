@@ -19,6 +19,7 @@ from autograder.core.assignment import NOTEBOOK, Contract
 from autograder.core.text import clean
 from autograder.sandbox.remote import replies
 from autograder.sandbox.remote.client import (
+    Frame,
     Operation,
     Process,
     ProcessDied,
@@ -177,7 +178,7 @@ class StudentCode:
         if not is_module:
             file, line, _ = self.locate(name)
             text = f"{name} is not an nn.Module"
-            raise Raised(name, RemoteException("TypeError", text, "", ("TypeError",), ((file, line, "", ""),)))
+            raise Raised(name, RemoteException("TypeError", text, "", ("TypeError",), (Frame(file, line, "", ""),)))
         return ModuleProxy(self, self._process, number, name, parameters, methods)
 
     def shared(self, name: str, arguments: Mapping[str, int]) -> ModuleProxy:
