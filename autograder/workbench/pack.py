@@ -8,7 +8,7 @@ from pathlib import Path
 from autograder.core.assignment import NOTEBOOK, Assignment
 from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
-from autograder.core.zips import Entry, zip_entries
+from autograder.core.zip_writer import Entry, zip_entries
 from autograder.grading import rubric
 from autograder.submission.archive import BadSubmission
 from autograder.submission.read import Submission, read_submission
