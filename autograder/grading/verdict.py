@@ -16,7 +16,8 @@ from autograder.sandbox.remote.errors import Crashed, ImportFailed, NotDefined, 
 class Failed(Exception):
     """A measured result differs from the expected one. ``seen`` gives the numbers, ``hint`` a possible cause.
 
-    ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or ``either`` one.
+    ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or with ``either``,
+    any one.
     ``error`` is the exception that the message explains, if there was one; ``part`` the class built with wrong
     arguments.
     """

@@ -64,7 +64,7 @@ def _format_document(**parts: Any) -> str:
 
 
 def _format_check(report: Report, check: Verdict, number: str, text: str) -> list[dict[str, Any]]:
-    """Return the entry of a check; if its result is not shown, preceded by a visible entry that says so."""
+    """Return the entry of a check; if its result is not shown, a visible entry that says so comes first."""
     result: dict[str, Any] = {
         "name": view.full_title(report, check),
         "number": number,

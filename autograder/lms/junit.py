@@ -49,7 +49,7 @@ def render_failure(reason: str, report: Report | None, place: Paths) -> str:
 
 
 def _add_case(suite: ET.Element, report: Report, check: Verdict, text: str) -> None:
-    """Add a check. Every reader sees the whole file, so a hidden check is listed without its result."""
+    """Add a check. List a hidden check without its result, since every reader sees the whole file."""
     case = ET.SubElement(suite, "testcase")
     case.attrib |= {
         "classname": f"{report.assignment}.{check.criterion}",

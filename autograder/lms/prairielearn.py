@@ -87,7 +87,7 @@ def _format_document(**parts: Any) -> str:
 
 
 def _format_check(report: Report, check: Verdict, text: str) -> dict[str, Any]:
-    """Return a check. PrairieLearn has no release dates, so such a result stays hidden; 0 of 0 points is neutral."""
+    """Return a check; without release dates on PrairieLearn, a withheld result stays hidden, as a neutral 0 of 0."""
     name = view.full_title(report, check)
     if check.visibility != "visible":
         return {"name": name, "points": 0, "max_points": 0, "message": view.WITHHELD["hidden"]}

@@ -182,8 +182,8 @@ def _count_used_entries(entries: Mapping[str, np.ndarray]) -> int:
 def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, most: int = 0) -> list[Parameter]:
     """Return the larger parameters of GPT at ``dims`` of which a random slice can change without changing any logit.
 
-    Empty once parameters that do move logits have ``most`` entries. A parameter that can't be set moves nothing.
-    Raises Failed or StudentError if the model doesn't run.
+    Return none once parameters that do change logits have ``most`` entries. A parameter that can't be set counts as
+    changing nothing.
     """
     few = rng.integers(0, dims.V, SHORT)  # this shape only: a wrong model may reject others
     every = np.resize(np.arange(dims.V), (-(-dims.V // dims.T_max), dims.T_max))  # each token and each position
