@@ -137,7 +137,9 @@ require() {
             install_torch "$list"
             quiet=-qq
         else
-            pip_install -r "$list"
+            pip_install -r "$list" 2>$memory/pip.log ||
+                die "Could not install $2. Is there a network connection? $(grep -m 1 ERROR $memory/pip.log)" \
+                    "(all messages: $memory/pip.log)"
         fi
     fi
     cp requirements/"$1".txt $memory/"$1".txt

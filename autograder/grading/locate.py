@@ -10,6 +10,7 @@ import contextlib
 import difflib
 import functools
 import io
+import itertools
 import json
 import re
 import tokenize
@@ -24,6 +25,7 @@ from autograder.sandbox.remote.client import Frame, RemoteException
 AROUND = 3  # lines shown before and after one that raised
 MAX_LINE = 400  # characters of a line
 MAX_BODY = 12  # lines shown of a definition
+STUB = "NotImplementedError"
 HEADER = re.compile(r"(\s*)(?:class|def|async\s+def)\s+(\w+)")
 # An exception for a call whose arguments don't match names the function called.
 CALLED = re.compile(r"([A-Za-z_][\w.]*)\(\) (?:takes|missing|got)\b")
@@ -102,6 +104,15 @@ class Locator:
     def locate_line(self, file: str, line: int, where: str) -> Location:
         """Return a line that the student's process named, with its text if there is such a line."""
         return self._mark(Frame(file, line, where, ""), "")
+
+    def find_unreached_stubs(self) -> Iterator[Location]:
+        """Yield each ``raise NotImplementedError`` that directly follows a return, and so is never reached."""
+        for file, text in self._texts.items():
+            lines = [(n, line) for n, line in enumerate(self._code(file), 1) if line.strip()] if STUB in text else []
+            for (_, before), (number, line) in itertools.pairwise(lines):
+                indent = line.partition(f"raise {STUB}")[0]
+                if not indent.strip() and before.startswith(f"{indent}return"):
+                    yield self.locate_line(file, number, "")
 
     # --- text -------------------------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ class Suite:
         self._late_hints = {criterion.id for criterion in rubric.criteria if criterion.late_hints}
         self.student = StudentCode(zygote, submission.files, assignment.contract)
         given = [name for name, data in submission.files.items() if _is_given(assignment, name, data)]
-        self._locator = Locator(submission.files, given, assignment.contract.names)
+        self.locator = Locator(submission.files, given, assignment.contract.names)
         self.oracle = OracleProcess(zygote, assignment)
         self._steps: dict[tuple[str, str], Location] = {}  # the wrong step behind an exception, by its place and type
         self._crashes: set[tuple[str, str]] = set()  # the places and types of exceptions so far
@@ -245,7 +245,7 @@ class Suite:
 
     def _locate(self, error: BaseException, needs: tuple[str, ...]) -> Location | None:
         """Return the place in the submission that explains ``error``, raised by a check that needs ``needs``."""
-        locator, graded = self._locator, needs[0] if needs else ""
+        locator, graded = self.locator, needs[0] if needs else ""
         cause = next((one for one in error.causes if one.where), None) if isinstance(error, Failed) else None
         if isinstance(error, Failed) and error.error is not None:
             line = locator.locate_exception(error.error.call, error.error.remote)
@@ -340,7 +340,7 @@ def grade(
         if code == pytest.ExitCode.INTERRUPTED and not suite.trouble:
             raise KeyboardInterrupt
         not_implemented = tuple(_list_not_implemented(suite.student, assignment))
-        warnings = tuple(_list_warnings(suite.student, assignment))
+        warnings = tuple(_list_warnings(suite.student, suite.locator, assignment))
         notes = tuple(_list_notes(suite.student))
         suite.close()
         layers = suite.student.layers
@@ -448,8 +448,8 @@ def _list_not_implemented(student: StudentCode, assignment: Assignment) -> Itera
             )
 
 
-def _list_warnings(student: StudentCode, assignment: Assignment) -> Iterator[str]:
-    """Yield warnings that belong to no check: the first few statements that raised."""
+def _list_warnings(student: StudentCode, locator: Locator, assignment: Assignment) -> Iterator[str]:
+    """Yield warnings that belong to no check: the first few statements that raised, and stubs never reached."""
     messages = []
     for file, remote in student.failed_statements:
         cause = exceptions.find_cause(remote, assignment.exceptions)
@@ -459,6 +459,8 @@ def _list_warnings(student: StudentCode, assignment: Assignment) -> Iterator[str
         yield f"{message} Everything else defined there is graded."
     if len(messages) > MAX_WARNINGS:
         yield f"At least {len(messages) - MAX_WARNINGS} more statements also failed."
+    for location in locator.find_unreached_stubs():
+        yield f"{location.place}: this raise comes after a return, so it is never reached; delete it."
 
 
 def _list_notes(student: StudentCode) -> Iterator[str]:

@@ -154,8 +154,8 @@ def test_qk_ov(
             causes,
         )
     if rank > n.d // n.H:
-        raise Failed(f"One product has rank {rank}; it should be at most d/H = {n.d // n.H}.")
-    notes.remark(f"The products reproduce the attention, each with rank at most d/H = {n.d // n.H}.")
+        raise Failed(f"One product has rank {rank}; it should be at most d/H = {n.d}/{n.H} = {n.d // n.H}.")
+    notes.remark(f"The products reproduce the attention, each with rank at most d/H = {n.d}/{n.H} = {n.d // n.H}.")
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------

@@ -155,7 +155,9 @@ def test_full_model(
     except (Failed, StudentError):
         matrix = np.zeros((1, 1))  # only a picture
     starts = student_sides.starts[:SUFFIXES]
-    notes.record(influence=[[float(f"{x:.2g}") for x in row] for row in matrix], suffixes=starts)
+    if matrix.any():
+        notes.record(influence=[[float(f"{x:.2g}") for x in row] for row in matrix])
+    notes.record(suffixes=starts)
     for sides in filter(None, (student_sides, oracle_sides)):
         leaks = [(float(sides.change(row)[:start].max()), row, start) for row, start in enumerate(starts)]
         worst, row, start = max(leaks)

@@ -362,8 +362,7 @@ def compare_likelihoods(
     if ratios[name] > UNLIKELY + math.log(len(ratios)):
         causes = ALTERNATIVES[name] if _is_typical(alternatives[name], sampled) else []
         raise Failed(
-            f"{when} the samples fit {name} 1e{int(ratios[name] / math.log(10))} times better than your model's own "
-            f"distribution.",
+            f"{when} the {sampled.size} sampled tokens fit {name} far better than your model's own distribution.",
             causes=causes or explain(tokens),
         )
 

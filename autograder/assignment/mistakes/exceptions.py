@@ -25,17 +25,14 @@ DEBUGGER_LEFT = _exception(
 )
 PAIR_INDEXED = _exception(
     "pair_indexed",
-    "A tuple is used as a tensor: without targets, forward should return the logits alone.",
-    "the last lines of forward",
-    raises=(
-        ("TypeError", r"tuple indices must be integers or slices, not tuple"),
-        ("AttributeError", r"'tuple' object has no attribute"),
-    ),
+    "A tuple is indexed like a tensor. If it comes from forward: without targets, forward returns the logits alone.",
+    "the call that returns the tuple",
+    raises=(("TypeError", r"tuple indices must be integers or slices, not tuple"),),
 )
 WRONG_NUMBER_UNPACKED = _exception(
     "wrong_number_unpacked",
-    "The right-hand side has another number of values: forward without targets returns one tensor, and a shape has "
-    "one size per axis.",
+    "The two sides have different numbers of values. Forward without targets returns one tensor; a shape has one size "
+    "per axis.",
     "the names on the left-hand side",
     raises=(("ValueError", r"(too many|not enough) values to unpack"),),
 )
@@ -194,6 +191,12 @@ SQRT_OF_NEGATIVE = _exception(
     "This takes the square root of a negative number.",
     "the argument of the root",
     raises=(("ValueError", r"math domain error|expected a nonnegative input"),),
+)
+NUMPY_ARGUMENT = _exception(
+    "numpy_argument",
+    "The value is a torch tensor; where numpy takes axis and keepdims, torch takes dim and keepdim.",
+    "the keyword arguments of the call",
+    raises=(("TypeError", r"unexpected keyword argument '(axis|axes|keepdims|ddof)'"),),
 )
 SIGNATURE_MISMATCH = _exception(
     "signature_mismatch",
