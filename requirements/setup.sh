@@ -137,7 +137,7 @@ require() {
             install_torch "$list"
             quiet=-qq
         else
-            pip_install -r "$list" 2>$memory/pip.log ||
+            pip_install -r "$list" >$memory/pip.log 2>&1 ||
                 die "Could not install $2. Is there a network connection? $(grep -m 1 ERROR $memory/pip.log)" \
                     "(all messages: $memory/pip.log)"
         fi

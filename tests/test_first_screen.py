@@ -75,6 +75,14 @@ def test_a_term_is_named_only_after_a_second_attempt(grade: Callable[..., Report
     assert "The biases of this part are not counted." in " ".join(file.getvalue().split())
 
 
+def test_a_raise_that_is_never_reached_costs_nothing_and_is_named(grade: Callable[..., Report], tmp_path: Path) -> None:
+    report = grade(STATES["stray raise"].write(tmp_path))
+    assert report.score == 100
+    text = (tmp_path / "gpt.py").read_text("utf-8")
+    line = text[: text.rindex("    raise NotImplementedError")].count("\n") + 1
+    assert report.warnings == (f"gpt.py:{line}: this raise comes after a return, so it is never reached; delete it.",)
+
+
 def test_once_everything_passes_what_is_left_is_listed(grade: Callable[..., Report], tmp_path: Path) -> None:
     report = grade(STATES["everything right"].write(tmp_path))
     file = io.StringIO()

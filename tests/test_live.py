@@ -70,6 +70,16 @@ def test_that_cells_were_not_run_is_said_of_those_alone(ran: list[str]) -> None:
     assert notebook_check.UNRUN_HINT in repr(check())
 
 
+def test_an_older_definition_is_not_graded_without_a_word(ran: list[str]) -> None:
+    stub = notebooks.cells_of(STUB["gpt.py"].decode())
+    ran += ["# a comment", *stub, "class MLP(nn.Module)\n    pass"]
+    older = next(n for n, cell in enumerate(ran, 1) if "class MLP" in cell)
+    said = f"Note: MLP is graded as in cell [{older}]: cell [{len(ran)}] is not valid Python (line 1: expected ':')."
+    assert said in repr(check("mlp"))
+    ran.append(stub[older - 2])  # run again, and valid
+    assert "is not valid Python" not in repr(check("mlp"))
+
+
 def submission(ran: list[str]) -> dict[str, bytes]:
     return notebook_check._collect_files(ran, ASSIGNMENT.contract)
 

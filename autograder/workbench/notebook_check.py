@@ -12,6 +12,7 @@ import io
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,8 @@ def check(criterion: str = "", assignment: str = DEFAULT) -> Result:
     absent = [entry.name for entry in report.not_implemented if not entry.line]  # a stub has a line
     if ran is not None and any(name in one.message for one in shown.checks if one.status in UNDONE for name in absent):
         shown = shown.model_copy(update={"warnings": (*shown.warnings, UNRUN_HINT)})
+    if ran is not None:
+        shown = shown.model_copy(update={"warnings": (*shown.warnings, *_list_stale(ran, loaded.contract))})
     return Result(shown)
 
 
@@ -114,11 +117,7 @@ def _read_history() -> list[str] | None:
 
 def _collect_files(ran: list[str], contract: Contract) -> dict[str, bytes]:
     """Return a notebook of the cells that count, numbered as they were executed, and the files they import."""
-    # A cell that does not parse was never run.
-    texts = [
-        text if not isinstance(parse.parse_body(notebook_slice.remove_commands(text)[0]), SyntaxError) else ""
-        for text in ran
-    ]
+    texts = [text if _find_syntax_error(text) is None else "" for text in ran]  # such a cell was never run
     found, _ = notebook_slice.parse_statements(texts)
     kept = notebook_slice.select_needed(found, contract.wanted)
     counting = {statement.cell for statement in kept}
@@ -130,6 +129,23 @@ def _collect_files(ran: list[str], contract: Contract) -> dict[str, bytes]:
     if imported & set(beside):
         files |= {path.name: path.read_bytes() for path in beside.values() if path.stem.isidentifier()}
     return files
+
+
+def _find_syntax_error(text: str) -> SyntaxError | None:
+    body = parse.parse_body(notebook_slice.remove_commands(text)[0])
+    return body if isinstance(body, SyntaxError) else None
+
+
+def _list_stale(ran: list[str], contract: Contract) -> Iterator[str]:
+    """Yield a warning for each definition whose last cell is not valid Python, so that an older one was graded."""
+    for name in contract.wanted:
+        cells = [n for n, text in enumerate(ran, 1) if name in parse.DEFINITION.findall(text)]
+        errors = {n: _find_syntax_error(ran[n - 1]) for n in cells}
+        if len(cells) > 1 and (error := errors[cells[-1]]) and (older := [n for n in cells if not errors[n]]):
+            yield (
+                f"{name} is graded as in cell [{older[-1]}]: cell [{cells[-1]}] is not valid Python (line "
+                f"{error.lineno}: {error.msg})."
+            )
 
 
 def _find_imports(node: ast.stmt | SyntaxError) -> list[str]:
