@@ -71,7 +71,7 @@ def test_all_figures_follow_another_course_configuration(tmp_path: Path) -> None
     place.write_text(text.replace(f"course=Dims({course})", f"course=Dims({OTHER})"), "utf-8")
     told = {}
     for name, points in (("reference", 100), ("student", 0)):
-        command = [sys.executable, "-m", "autograder", "grade", name, "--json", f"{name}.json"]
+        command = [sys.executable, "-m", "autograder", "grade", name, "--json", f"{name}.json", "--all"]
         environment = {**os.environ, "COLUMNS": "80"}
         run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         report = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))

@@ -514,7 +514,7 @@ def test_a_report_that_cannot_be_kept_is_one_students_trouble(course: Course, mo
     real = Gradebook.save_report
 
     def save_report(book: Gradebook, report: Report, name: str) -> int:
-        if report.checks[0].status != "passed":
+        if any(check.status == "failed" for check in report.checks):
             "\ud800".encode()
         return real(book, report, name)
 

@@ -73,7 +73,7 @@ def test_an_override_survives_a_regrade_of_changed_code(course: Course) -> None:
             "x",
             r"not a check, .*; choose from causality.full_model, causality.full_context, [a-z_., ]+$",
         ),
-        ("nothing", 1, "x", r"; choose from attention\.\*, mlp\.\*, "),
+        ("nothing", 1, "x", r"; choose from paper\.\*, attention\.\*, "),
         ("causality.full_model", None, "x", "nothing to remove"),
         ("total", 101, "x", "from 0 to 100"),
     ],

@@ -73,8 +73,8 @@ def test_what_is_no_definition_is_left_out_and_said(grade: Grade, tmp_path: Path
     assert report.score == 100
     assert not report.output
     assert report.timing.cpu < 20
-    broken, left = report.warnings
-    assert broken.startswith("cell 6 is not valid Python: line 1")
+    (broken,), (left,) = report.warnings, report.notes
+    assert broken.startswith("cell 6, line 1 is not valid Python: ")
     assert left.endswith("the first in cell 1, line 1: `!pip install -q torch \\`.")
     assert "13 other statements were not run" in left
 
@@ -90,9 +90,13 @@ def test_messages_name_the_cell_and_the_line_in_it(grade: Grade, tmp_path: Path)
     ]
     report = grade(save(tmp_path / "work.ipynb", *mine))
     said = {check.id: check.message for check in report.checks}
-    assert "in MLP.__init__, cell 3 line 4: `self.up = up`" in said["mlp.formula"]
-    assert said["block.composition"].startswith("cell 4 is not valid Python: line 2: `def __init__(self, d, H,")
-    assert said["attention.shape"].startswith("cell 6 could not be imported: line 1")
+    at = {check.id: check.location for check in report.checks if check.location}
+    located = ("the cell that defines MLP", 4, "        self.up = up")
+    assert (at["mlp.formula"].file, at["mlp.formula"].line, at["mlp.formula"].text) == located
+    assert said["block.composition"].startswith("cell 4 is not valid Python: ")
+    assert at["block.composition"].text == "    def __init__(self, d, H, T_max)"
+    assert said["attention.shape"].startswith("cell 6 could not be imported: ")
+    assert at["attention.shape"].line == 1
     assert said["paper.layer_norm"] == "the notebook does not define layer_norm_geometry."
     places = {entry.name: (entry.file, entry.line) for entry in report.not_implemented}
     assert places["GPT"] == ("cell 5", 3)
@@ -103,9 +107,11 @@ def test_a_class_in_two_cells_and_an_import_below_are_named(grade: Grade, tmp_pa
     first = "class GPT(nn.Module):\n    def __init__(self, V, T_max, d, H, L):\n        super().__init__()"
     rest = "    # the rest\n    def forward(self, idx, targets=None):\n        return idx"
     mine = ["class MLP(nn.Module):\n    pass", "from torch import nn", first, rest]
-    said = {check.id: check.message for check in grade(save(tmp_path / "work.ipynb", *mine)).checks}
+    report = grade(save(tmp_path / "work.ipynb", *mine))
+    said = {check.id: check.message for check in report.checks}
     assert "name 'nn' is used before cell 2 defines it; move that cell up" in said["mlp.formula"]
-    assert said["model.composition"].startswith("cell 4 is not valid Python: line 2: ")
+    assert said["model.composition"].startswith("cell 4 is not valid Python: ")
+    assert [check.location.line for check in report.checks if check.id == "model.composition" and check.location] == [2]
     assert "class GPT ends with cell 3; put all of it in one cell" in said["model.composition"]
 
 

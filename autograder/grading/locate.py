@@ -21,6 +21,7 @@ from autograder.core.assignment import NOTEBOOK
 from autograder.core.text import clean
 from autograder.grading.report import Location
 from autograder.sandbox.remote.client import Frame, RemoteException
+from autograder.submission.content import decode
 
 AROUND = 3  # lines shown before and after one that raised
 MAX_LINE = 400  # characters of a line
@@ -49,7 +50,7 @@ class Locator:
 
     def __init__(self, files: Mapping[str, bytes], given: Collection[str], names: Collection[str]) -> None:
         self._names = names
-        self._texts = {name: _decode(data) for name, data in files.items() if name not in given}
+        self._texts = {name: _normalise(data) for name, data in files.items() if name not in given}
         if NOTEBOOK in self._texts:
             cells = json.loads(self._texts.pop(NOTEBOOK))["cells"]
             self._texts |= {f"cell {n}": str(cell["source"]) for n, cell in enumerate(cells, 1)}
@@ -234,14 +235,9 @@ class Locator:
         return lines
 
 
-def _decode(data: bytes) -> str:
+def _normalise(data: bytes) -> str:
     """Return the text of a file with the line ends that Python counts."""
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = data.decode(encoding)
-    except (SyntaxError, UnicodeDecodeError):
-        text = data.decode("utf-8", "replace")
-    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    return decode(data).removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _cut(lines: list[str]) -> tuple[str, ...]:

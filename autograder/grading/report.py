@@ -72,6 +72,12 @@ class Location(_Data):
             return self.file
         return f"{self.file}:{self.line}" if self.file.endswith(".py") else f"{self.file}, line {self.line}"
 
+    def introduce(self, message: str) -> str:
+        """Return ``message`` with the place in front, or instead of the file that it begins with."""
+        if message.startswith(f"{self.file} "):
+            return f"{self.place}{message.removeprefix(self.file)}"
+        return f"{self.place}: {message}"
+
     @property
     def text(self) -> str:
         """Return the line itself; empty if it is unknown."""
@@ -97,7 +103,7 @@ class Verdict(_Data):
     @property
     def located_message(self) -> str:
         """Return the message with the place to look at in front."""
-        return f"{self.location.place}: {self.message}" if self.location and self.message else self.message
+        return self.location.introduce(self.message) if self.location and self.message else self.message
 
     @field_validator("evidence")
     @classmethod

@@ -453,7 +453,9 @@ def _list_warnings(student: StudentCode, locator: Locator, assignment: Assignmen
     messages = []
     for file, remote in student.failed_statements:
         cause = exceptions.find_cause(remote, assignment.exceptions)
-        messages.append(clean(exceptions.format_exception(Raised(file, remote), cause), MAX_MESSAGE))
+        message = clean(exceptions.format_exception(Raised(file, remote), cause), MAX_MESSAGE)
+        location = locator.locate_exception(file, remote)
+        messages.append(location.introduce(message) if location else message)
     messages = list(dict.fromkeys(messages))  # statements that failed for the same reason
     for message in messages[:MAX_WARNINGS]:
         yield f"{message} Everything else defined there is graded."

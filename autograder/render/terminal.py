@@ -253,12 +253,13 @@ class Page:
         ]
         if len(notes) > MAX_NOTES:
             notes = [*notes[: MAX_NOTES - 1], Text(f" {len(notes) - MAX_NOTES + 1} more notes.", "yellow")]
+        lines = [self._cut(note) for note in notes]
         if report.provenance.accepted_risks:
             could = ", ".join(report.provenance.accepted_risks)
-            notes.append(Text(f" Graded in a weaker sandbox (risk accepted): student code could {could}.", "yellow"))
+            lines += self._wrap(f"Graded in a weaker sandbox (risk accepted): student code could {could}.", 1)
         if not report.gradable:
-            notes.append(Text(f" {NO_GRADE}", "bold red"))
-        return [self._cut(note) for note in notes]
+            lines.append(self._cut(Text(f" {NO_GRADE}", "bold red")))
+        return lines
 
     def _format_last_line(self) -> list[Text]:
         """Return the score, its change since the last run, and where to read more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import os
 import re
@@ -88,6 +89,19 @@ def check_text(data: bytes) -> bytes:
     except (SyntaxError, UnicodeDecodeError):
         raise BadSubmission("cannot be decoded in its encoding; save it as UTF-8") from None
     return data
+
+
+def decode(data: bytes) -> str:
+    """Return code as text: in the encoding it declares if that is one of ENCODINGS, else as UTF-8 where possible.
+
+    Other encodings are never used, since decoding some takes quadratic time.
+    """
+    encoding = "utf-8"
+    with contextlib.suppress(SyntaxError):
+        declared, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if codecs.lookup(declared).name in ENCODINGS:
+            encoding = declared
+    return data.decode(encoding, "replace")
 
 
 def split_lines(data: bytes) -> list[bytes]:

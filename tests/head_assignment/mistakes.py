@@ -15,6 +15,8 @@ class Mistake(NamedTuple):
     look: str
     task: str = TASK
     raises: tuple[tuple[str, str], ...] = ()
+    where: str = "Head.forward"
+    pattern: str = ""
 
     @property
     def full_text(self) -> str:

@@ -19,6 +19,8 @@ from autograder.sandbox.remote.errors import NotDefined, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
 from autograder.sandbox.remote.student_code import StudentCode
 
+# "deducted" even where only a cause asks for it, so that the classes' own checks always run first.
+pytestmark = pytest.mark.usefixtures("deducted")
 PART_NAMES = {"block_norms": "the rest of each Block (its LayerNorms)"}
 TIED = "your unembedding shares its weights with the token embedding, which is the optional exercise"
 

@@ -23,12 +23,6 @@ DEBUGGER_LEFT = _exception(
     raises=(("BdbQuit", r""),),
     code=r"breakpoint\(|set_trace\(",
 )
-PAIR_INDEXED = _exception(
-    "pair_indexed",
-    "A tuple is indexed like a tensor. If it comes from forward: without targets, forward returns the logits alone.",
-    "the call that returns the tuple",
-    raises=(("TypeError", r"tuple indices must be integers or slices, not tuple"),),
-)
 WRONG_NUMBER_UNPACKED = _exception(
     "wrong_number_unpacked",
     "The two sides have different numbers of values. Forward without targets returns one tensor; a shape has one size "
@@ -112,7 +106,7 @@ MODULE_USED_AS_TENSOR = _exception(
 )
 TUPLE_USED_AS_TENSOR = _exception(
     "tuple_used_as_tensor",
-    "A tuple is used as a tensor; unpack it, or take one of its items.",
+    "A tuple is used as a tensor: unpack it, or take one of its items. GPT.forward without targets returns no tuple.",
     "the call that returns several values",
     raises=(
         ("AttributeError", r"'tuple' object has no attribute"),
