@@ -6,11 +6,12 @@ level that has any are returned, so that the caller can tell them apart by anoth
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -25,6 +26,7 @@ MAX_COMPARISONS = 20_000  # comparisons for one query, about 0.1 ms each
 ROUNDING = 1e-4  # of the largest entry; closer to the correct model than this is different rounding, not two mistakes
 MAX_NEAREST = 48  # layouts to try when looking for the nearest
 Case = tuple[Tensor, Tensor]  # an input, and the output of the student's class
+Apply = Callable[[dict[str, Tensor], Tensor], Tensor]  # a function of the weights and the input
 Rows = frozenset[Mistake]
 Item = TypeVar("Item")
 
@@ -59,11 +61,30 @@ class Query:
         """Return whether ``function`` gives the student's outputs, each entry to the tolerance times the largest."""
         return self.measure_gap(function, cases) <= self.tolerance
 
-    def measure_gap(self, function: Function, cases: list[Case] | None = None) -> float:
-        """Return the largest distance from the student's outputs, or the first one above ROUNDING."""
-        self.tried[0] += 1
+    def fit_each(self, apply: Apply, weights: Sequence[dict[str, Tensor]], cases: list[Case]) -> list[bool]:
+        """Return for each of ``weights`` whether ``apply`` gives the student's outputs, in one batch if possible."""
+        with contextlib.suppress(RuntimeError, IndexError, KeyError):  # weights or steps that can't be batched
+            stacked = {name: torch.stack([w[name] for w in weights]) for name in weights[0]}
+            fitting = torch.ones(len(weights), dtype=torch.bool)
+            for x, y in cases:
+                own = torch.func.vmap(lambda w, x=x: apply(w, x))(stacked)
+                if own.shape[1:] != y.shape:
+                    fitting[:] = False
+                    break
+                gaps = (own - y).abs().flatten(1).amax(1) / max(1.0, float(y.abs().max()))
+                fitting &= gaps <= self.tolerance
+            self._count(len(weights))
+            return [bool(fits) for fits in fitting]
+        return [self.fits(partial(apply, w), cases) for w in weights]
+
+    def _count(self, comparisons: int) -> None:
+        self.tried[0] += comparisons
         if self.tried[0] > MAX_COMPARISONS:
             raise Exhausted
+
+    def measure_gap(self, function: Function, cases: list[Case] | None = None) -> float:
+        """Return the largest distance from the student's outputs, or the first one above ROUNDING."""
+        self._count(1)
         worst = 0.0
         for case in self.cases if cases is None else cases:
             worst = max(worst, self.measure_case(function, case))
@@ -191,48 +212,74 @@ def _attention_levels(q: Query, only: Rows) -> Levels:
     """Yield candidates that fit at T=1, where queries and keys don't matter; a wrong number of heads is one mistake."""
     d, H = q.sizes["d"], q.sizes["H"]
     single = [case for case in q.cases if case[0].shape[1] == 1]
-    known_layouts: dict[tuple[int, bool], _Cache[layouts.Layout]] = {}
-    fits_single: dict[tuple[Any, ...], bool] = {}
-    fitting: set[int] = set()  # layouts with H heads that fit at T=1
+    common: dict[int, list[layouts.Layout]] = {}  # by the number of heads
+    fits_single: dict[Hashable, bool] = {}  # of one layout
+    alike: dict[Hashable, list[list[int]]] = {}  # the numbers of common layouts that agree at T=1
+    fitting: dict[Hashable, list[int]] = {}  # the numbers of all common layouts that fit at T=1
+    fits_any: set[int] = set()  # the numbers of those that fit with any single mistake
 
-    def candidates(heads: int, max_mistakes: int, min_mistakes: int = 0) -> Iterator[Candidate]:
-        nonlocal fitting
-        # Rare layouts are tried only without mistakes: all combinations would be too many.
-        with_rare = heads == H and not max_mistakes
-        if (heads, with_rare) not in known_layouts:
-            found = layouts.attention_layouts(q.shapes, d, heads, with_rare)
-            known_layouts[heads, with_rare] = _Cache(itertools.islice(found, q.max_layouts))
+    def make_candidate(layout: layouts.Layout, heads: int, changed: tuple[WrongStep, ...]) -> Candidate:
         wrong = () if heads == H else (mistakes.attention.HEADS_WRONG_NUMBER,)
-        for changed in _combine_mistakes(max_mistakes, only, "attention", min_mistakes=min_mistakes):
-            plain = _combine_steps(changed)
-            for number, layout in enumerate(known_layouts[heads, with_rare]):
-                if min_mistakes > 1 and number not in fitting:
-                    continue  # no single mistake fits at T=1
-                # Tensors without values: the input itself must serve.
-                implied = (
-                    ((mistakes.attention.VALUE_IS_INPUT, 0),)
-                    if "v" not in layout and plain.value is RIGHT.value
-                    else ()
-                )
-                steps = _combine_steps((*implied, *changed)) if implied else plain
-                single_token, roles = _keep_single_token_steps(steps)
-                # Layouts that differ only in queries and keys agree at T=1.
-                if heads != H and not roles:
-                    continue  # too many to try
-                key = (heads, "k" in layout, *map(layout.get, roles or layout), single_token)
+        shown = (*wrong, *_find_tensor_mistakes(layout, heads), *_rows(changed))
+        function = partial(model.attention, w=q.assign(layout, "a.", heads), at="a", steps=_combine_steps(changed))
+        return Explanation(shown, layout, heads, changed), function
+
+    def right() -> Iterator[Candidate]:
+        """Yield all layouts, the rare ones too: with mistakes their combinations would be too many."""
+        found = _Cache(itertools.islice(layouts.attention_layouts(q.shapes, d, H), q.max_layouts))
+        for changed in _combine_mistakes(0, only, "attention"):
+            for layout in found:
+                wrong = _add_implied(changed, "v" in layout)
+                steps, roles = _keep_single_token_steps(_combine_steps(wrong))
+                key = steps, "k" in layout, *map(layout.get, roles or layout)
                 if key not in fits_single:
-                    w = q.assign(layout, "a.", heads)
-                    fits_single[key] = q.fits(partial(model.attention, w=w, at="a", steps=single_token), single)
+                    w = q.assign(layout, "a.")
+                    fits_single[key] = q.fits(partial(model.attention, w=w, at="a", steps=steps), single)
                 if fits_single[key]:
-                    fitting |= {number} if heads == H else set()
-                    shown = (*wrong, *_find_tensor_mistakes(layout, heads))
-                    match = Explanation((*shown, *_rows(implied), *_rows(changed)), layout, heads, (*implied, *changed))
-                    yield match, partial(model.attention, w=q.assign(layout, "a.", heads), at="a", steps=steps)
+                    yield make_candidate(layout, H, wrong)
+
+    def find_fitting(heads: int, steps: Steps, has_values: bool, among: set[int] | None) -> list[int]:
+        """Return the numbers of the common layouts, with or without values, that fit at T=1."""
+        steps, roles = _keep_single_token_steps(steps)
+        if heads != H and not roles:
+            return []  # too many to try
+        if heads not in common:
+            found = layouts.attention_layouts(q.shapes, d, heads, rare=False)
+            common[heads] = list(itertools.islice(found, q.max_layouts))
+        kind = heads, has_values, among is None, roles
+        if kind not in alike:
+            groups: dict[Hashable, list[int]] = {}  # layouts that differ only in queries and keys agree at T=1
+            for number, layout in enumerate(common[heads]):
+                if ("v" in layout) == has_values and (among is None or number in among):
+                    groups.setdefault(("k" in layout, *map(layout.get, roles or layout)), []).append(number)
+            alike[kind] = [*groups.values()]
+        if (kind, steps) not in fitting:
+            weights = [q.assign(common[heads][numbers[0]], "a.", heads) for numbers in alike[kind]]
+            fits = q.fit_each(lambda w, x: model.attention(x, w, "a", steps), weights, single)
+            fitting[kind, steps] = [*itertools.chain(*itertools.compress(alike[kind], fits))]
+        return fitting[kind, steps]
+
+    def wrong(heads: int, count: int) -> Iterator[Candidate]:
+        among = fits_any if count > 1 else None
+        for changed in _combine_mistakes(count, only, "attention", min_mistakes=count):
+            for has_values in (True, False):
+                steps = _add_implied(changed, has_values)
+                numbers = find_fitting(heads, _combine_steps(steps), has_values, among)
+                if heads == H:
+                    fits_any.update(numbers)
+                yield from (make_candidate(common[heads][number], heads, steps) for number in numbers)
 
     others = [h for h in range(1, d + 1) if d % h == 0 and h != H and not only]
-    yield candidates(H, 0)
-    yield itertools.chain(candidates(H, 1, 1), *(candidates(heads, 0) for heads in others))
-    yield itertools.chain(candidates(H, 2, 2), *(candidates(heads, 1, 1) for heads in others))
+    yield right()
+    yield itertools.chain(wrong(H, 1), *(wrong(heads, 0) for heads in others))
+    yield itertools.chain(wrong(H, 2), *(wrong(heads, 1) for heads in others))
+
+
+def _add_implied(changed: tuple[WrongStep, ...], has_values: bool) -> tuple[WrongStep, ...]:
+    """Add the mistake that a layout without values implies: the input itself must serve."""
+    if has_values or _combine_steps(changed).value is not RIGHT.value:
+        return changed
+    return (mistakes.attention.VALUE_IS_INPUT, 0), *changed
 
 
 @cache
