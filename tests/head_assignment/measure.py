@@ -15,9 +15,9 @@ Weights = dict[str, np.ndarray]
 
 
 def draw_weights(rng: np.random.Generator) -> Weights:
-    """Draw the weights of a head."""
+    """Draw the weights of a head, so small that even unscaled scores don't saturate the softmax."""
     shape = SIZES["d_head"], SIZES["d"]
-    return {f"{role}.weight": rng.standard_normal(shape, np.float32) for role in ("query", "key", "value")}
+    return {f"{role}.weight": rng.standard_normal(shape, np.float32) / 3 for role in ("query", "key", "value")}
 
 
 def draw_input(rng: np.random.Generator, T: int = SIZES["T_max"]) -> np.ndarray:
