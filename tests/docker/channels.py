@@ -30,7 +30,7 @@ from tests.validators import prairielearn as prairielearn_validator
 ROOT = Path(__file__).resolve().parents[2]
 BASE = os.environ.get("BASE_IMAGE") or "python:3.11-slim-bookworm"
 MEMORY, CPUS = "768m", "0.5"  # Gradescope's smallest container
-HEADLINE = re.compile(r"^\S+ +([\d.]+) / ([\d.]+) points(?: \+ [\d.]+ bonus)?$", re.MULTILINE)
+SCORE = re.compile(r" ([\d.]+) / [\d.]+ points")
 
 
 @dataclass
@@ -80,7 +80,7 @@ def _printed(command: list[str], folder: Path) -> Outcome:
         text=True,
         check=False,
     )
-    found = HEADLINE.search(done.stdout)
+    found = SCORE.search(done.stdout)
     score = float(found[1]) if found else float("nan")
     return Outcome(score, [], done.stdout, done.stderr, done.returncode, time.perf_counter() - started)
 
