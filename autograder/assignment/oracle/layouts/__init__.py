@@ -29,7 +29,7 @@ from autograder.assignment.oracle.layouts.entries import (
     stack_tensors,
     uses_all,
 )
-from autograder.assignment.oracle.layouts.mlp import mlp_layouts
+from autograder.assignment.oracle.layouts.mlp import mlp_layouts, mlp_matrices
 from autograder.assignment.oracle.layouts.model import model_layouts
 from autograder.assignment.oracle.layouts.norm import norm_layouts
 
@@ -44,6 +44,7 @@ __all__ = [
     "build_layout",
     "find_entries",
     "mlp_layouts",
+    "mlp_matrices",
     "model_layouts",
     "norm_layouts",
     "number_entries",

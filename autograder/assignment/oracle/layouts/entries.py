@@ -15,7 +15,7 @@ Shapes = Sequence[tuple[str, Sequence[int]]]
 Stacks = Mapping[str, np.ndarray]  # arrays of entry numbers (n, *shape), by the name of their n tensors
 ZERO, ONE = -2, -1  # the constants that follow the entries
 # The oracle's order of each role's axes, (d,) if not listed. The letters: d width, h heads, k width of a head,
-# m inner width of the MLP, v vocabulary, t positions.
+# m inner width of the MLP, v vocabulary, t positions. An inner width in CHUNKS parts has the axes c and n instead.
 AXES = {
     **dict.fromkeys(("q", "k", "v"), "hdk"),
     **dict.fromkeys(("q.bias", "k.bias", "v.bias"), "hk"),
@@ -30,6 +30,7 @@ AXES = {
 }
 # The same axis in other forms: heads in reverse, heads of full width, one more position, and positions and vocabulary
 # in one table with the role's rows first (j) or last (J).
+CHUNKS = 4
 FORMS = {"H": "h", "w": "k", "u": "t"}
 
 
@@ -87,7 +88,7 @@ def stack_both_ways(shapes: Shapes) -> Stacks:
 def axis_sizes(sizes: Mapping[str, int]) -> dict[str, int]:
     """Return the length of each axis by its letter, but for m, which follows from the tensor."""
     d, H = sizes["d"], sizes.get("H", 1)
-    lengths = {"d": d, "h": H, "H": H, "k": d // H, "w": d}
+    lengths = {"d": d, "c": CHUNKS, "h": H, "H": H, "k": d // H, "w": d}
     if "V" in sizes:
         V, T_max = sizes["V"], sizes["T_max"]
         lengths |= {"v": V, "t": T_max, "u": T_max + 1, "j": V + T_max, "J": V + T_max}
@@ -155,7 +156,10 @@ def find_entries(role: str, source: Source, stacks: Stacks, lengths: Mapping[str
             rows = range(lengths[own]) if letter == "j" else range(lengths["j"] - lengths[own], lengths["j"])
             split = split.take(rows, at)
         axes = axes.replace(letter, own)
-    return split.transpose([axes.index(letter) for letter in wanted]).copy()
+    shape = [split.shape[axes.index(letter)] if letter in axes else -1 for letter in wanted]
+    if "c" in axes:
+        wanted = wanted.replace("m", "cn")
+    return split.transpose([axes.index(letter) for letter in wanted]).reshape(shape).copy()
 
 
 def uses_all(layout: Layout, shapes: Shapes) -> bool:

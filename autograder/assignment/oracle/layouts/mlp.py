@@ -5,21 +5,41 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from autograder.assignment.oracle.layouts.entries import Layout, Shapes, Source, axis_orders, axis_sizes, stack_tensors
+from autograder.assignment.oracle.layouts.entries import (
+    CHUNKS,
+    Layout,
+    Shapes,
+    Source,
+    Stacks,
+    axis_orders,
+    axis_sizes,
+    stack_tensors,
+)
 from autograder.sandbox.remote.replies import is_matrix
 
+ORDERS = ("md", "dm")
+ORDERS_IN_PARTS = ("cnd", "dcn", "cdn", "ndc", "ncd", "dnc")  # if the inner width has axes c and n
 MAX_VECTORS = 2  # a bias of each projection
+
+
+def mlp_matrices(shapes: Shapes, d: int) -> Stacks:
+    """Return the stacks that are matrices; a bias stored in parts is none."""
+    stacks = stack_tensors(shapes)
+    return {
+        name: stack for name, stack in stacks.items() if is_matrix(stack.shape[1:]) and stack.size > (CHUNKS + 1) * d
+    }
 
 
 def mlp_layouts(shapes: Shapes, d: int) -> Iterator[Layout]:
     """Yield layouts of an MLP's tensors as up (d, m), down (m, d) and their biases, for any inner width m."""
     stacks = stack_tensors(shapes)
-    matrices = {name: stack for name, stack in stacks.items() if is_matrix(stack.shape[1:])}
+    matrices = mlp_matrices(shapes, d)
     vectors = [
-        (Source((name,), "", part, len(stack)), stack[0].size)
+        (Source((name,), "", part, parts), stack.size // parts)
         for name, stack in stacks.items()
         if name not in matrices
-        for part in range(len(stack))
+        for parts in [1 if stack.size == len(stack) * d == CHUNKS * d else len(stack)]  # one bias in parts
+        for part in range(parts)
     ]
     if len(matrices) not in (1, 2) or len(vectors) > MAX_VECTORS:
         return
@@ -27,8 +47,12 @@ def mlp_layouts(shapes: Shapes, d: int) -> Iterator[Layout]:
     widths = {stack.size // (parts * d) for stack in matrices.values()}
     if len(widths) > 1 or (parts == 2 and widths != {4 * d}):
         return
-    lengths = axis_sizes({"d": d}) | {"m": widths.pop()}
-    options = [list(axis_orders(stack, ("md", "dm"), parts, lengths)) for stack in matrices.values()]
+    width = widths.pop()
+    lengths = axis_sizes({"d": d}) | {"m": width, "n": width // CHUNKS}
+    options = [
+        list(axis_orders(stack, ORDERS, parts, lengths)) or list(axis_orders(stack, ORDERS_IN_PARTS, parts, lengths))
+        for stack in matrices.values()
+    ]
     for chosen in itertools.product(*options):
         slots = [
             [Source((name,), axes, part, parts) for axes in orders]
