@@ -183,5 +183,5 @@ def _parse_entry(
         first = error.errors()[0]
         raise RubricError(f"{place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     except (KeyError, IndexError, ValueError) as error:
-        reason = f"{error} is missing or not a figure of the course" if isinstance(error, KeyError) else str(error)
+        reason = f"{error} is missing, or titles cannot use it" if isinstance(error, KeyError) else str(error)
         raise RubricError(f"{place}: {reason}; compare the entry with its neighbours") from None

@@ -66,7 +66,7 @@ def name_form(files: Iterable[str]) -> str:
 
 
 def _read_page(text: str, asked: Mapping[int, str]) -> set[int]:
-    """Return the numbers of the questions below whose heading a page has more text than the question's own."""
+    """Return the numbers of the questions with text below them besides the question itself."""
     found = set()
     for question in QUESTION.finditer(text.replace("\r\n", "\n")):
         number = int(question["number"])
