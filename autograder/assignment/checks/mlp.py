@@ -50,7 +50,9 @@ def test_width(student: StudentCode, layouts: dict[str, Comparison]) -> None:
     unused = comparison.left_out if comparison else set()  # the parameter count deducts these
     is_known = comparison is not None and comparison.match is not None
     for d in (D, 10):
-        used = [p for p in student.build("MLP", {"d": d}).parameters if p.name not in unused]
+        module = student.build("MLP", {"d": d})
+        outputs.require_affordable(module)
+        used = [p for p in module.parameters if p.name not in unused]
         sizes = sorted({size for p in used for size in p.shape} - {1})
         entries = sum(stack.size for stack in mlp_matrices([(p.name, p.shape) for p in used], d).values())
         if entries != 8 * d * d or not (is_known or 4 * d in sizes):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograder.assignment import mistakes
+from autograder.assignment.oracle.layouts import MAX_ENTRIES
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
@@ -17,7 +18,6 @@ from autograder.sandbox.remote.wire import Opaque
 
 LARGEST_WEIGHT = 1e6  # an initial weight beyond this is uninitialised memory
 MOVES = 1e-6  # least change of an output when the weights change
-MOST = 6_000_000  # parameters, seven times those of the course's model
 TENSORS = 1024  # ten times those of the course's model with a tensor for each head
 T_MAX = 17  # of the classes when they are tested alone
 # B and T are drawn from these: none equals d, H, d_head or T_max there, or three, the number of roles.
@@ -101,7 +101,7 @@ def random_weights(model: ModuleProxy, rng: np.random.Generator) -> dict[str, np
 
 def require_affordable(module: ModuleProxy) -> None:
     """Raise Failed if a module has far too many parameters to send values for."""
-    if module.numel > MOST or len(module.parameters) > TENSORS:
+    if module.numel > MAX_ENTRIES or len(module.parameters) > TENSORS:
         raise Failed(
             f"The {module.name} has {module.numel:,} parameters in {len(module.parameters):,} tensors, too many to "
             f"check.",

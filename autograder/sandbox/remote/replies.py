@@ -108,7 +108,7 @@ def has_odd_value(answer: Any) -> bool:
 
 
 def parse_count(value: Any) -> int:
-    """Read a count: a whole number from 0 to MOST, neither a bool nor an array."""
+    """Read a count: a whole number from 0 to MAX_COUNT, neither a bool nor an array."""
     if type(value) is not int or not 0 <= value <= MAX_COUNT:
         raise ValueError("not a count")
     return value

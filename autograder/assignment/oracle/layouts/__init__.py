@@ -17,6 +17,7 @@ For example, a LayerNorm of width 2 with ``weight`` and ``bias`` has the entries
 
 from autograder.assignment.oracle.layouts.attention import ROLES, attention_layouts
 from autograder.assignment.oracle.layouts.entries import (
+    MAX_ENTRIES,
     Layout,
     Shapes,
     Source,
@@ -34,6 +35,7 @@ from autograder.assignment.oracle.layouts.model import model_layouts
 from autograder.assignment.oracle.layouts.norm import norm_layouts
 
 __all__ = [
+    "MAX_ENTRIES",
     "ROLES",
     "Layout",
     "Shapes",

@@ -31,6 +31,7 @@ AXES = {
 # The same axis in other forms: heads in reverse, heads of full width, one more position, and positions and vocabulary
 # in one table with the role's rows first (j) or last (J).
 CHUNKS = 4
+MAX_ENTRIES = 6_000_000  # of all tensors, seven times those of the course's model: a shape is only a claim
 FORMS = {"H": "h", "w": "k", "u": "t"}
 
 
@@ -54,8 +55,11 @@ Layout = Mapping[str, Source]  # by the oracle's names
 
 
 def number_entries(shapes: Shapes) -> list[tuple[str, np.ndarray]]:
-    """Number the entries of all tensors end to end, each tensor's in its own shape."""
-    found, start = [], 0
+    """Number the entries of all tensors end to end, each tensor's in its own shape; none if there are too many."""
+    found: list[tuple[str, np.ndarray]] = []
+    start = 0
+    if sum(math.prod(shape) for _, shape in shapes) > MAX_ENTRIES:
+        return found
     for name, shape in shapes:
         size = math.prod(shape)
         found.append((name, np.arange(start, start + size).reshape(tuple(shape))))
