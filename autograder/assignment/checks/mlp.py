@@ -10,7 +10,7 @@ from autograder.assignment.measure import outputs
 from autograder.assignment.measure.comparison import Comparison, compare_with_oracle, raise_verdict, random_weights_for
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle.client import Oracle
-from autograder.assignment.oracle.layouts import mlp_matrices
+from autograder.assignment.oracle.layouts import build_layout, mlp_matrices
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
 
@@ -48,14 +48,17 @@ def test_width(student: StudentCode, layouts: dict[str, Comparison]) -> None:
     """The hidden width is 4d."""
     comparison = layouts.get("mlp")
     unused = comparison.left_out if comparison else set()  # the parameter count deducts these
-    is_known = comparison is not None and comparison.match is not None
+    match = comparison.match if comparison else None
     for d in (D, 10):
         module = student.build("MLP", {"d": d})
         outputs.require_affordable(module)
         used = [p for p in module.parameters if p.name not in unused]
         sizes = sorted({size for p in used for size in p.shape} - {1})
-        entries = sum(stack.size for stack in mlp_matrices([(p.name, p.shape) for p in used], d).values())
-        if entries != 8 * d * d or not (is_known or 4 * d in sizes):
+        shapes = [(p.name, p.shape) for p in used]
+        known = build_layout(match.layout, shapes, {"d": d}) if match else None
+        matrices = [known["up"], known["down"]] if known else list(mlp_matrices(shapes, d).values())
+        entries = sum(matrix.size for matrix in matrices)
+        if entries != 8 * d * d or not (match or 4 * d in sizes):
             inner = entries / (2 * d)
             other = inner in sizes  # two matrices of a different hidden width
             width = f", as for a hidden width of {inner:g}" if other else ""

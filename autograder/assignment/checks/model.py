@@ -321,8 +321,10 @@ def _compare_without_blocks(student: StudentCode, oracle: Oracle, sizes: Sizes, 
             f"Changing {', '.join(p.name for p in dead[:4])} doesn't affect the logits.",
             "Does x go through all blocks?",
         )
-    tables = [p.name for p in module.parameters if p.is_matrix and {n.V, n.T_max, n.T_max + 1} & set(p.shape)]
-    weights = {p.name: np.zeros(p.shape) if p.is_matrix else np.ones(p.shape) for p in module.parameters}
+    matrices = {p.name for p in module.parameters if p.is_matrix and p.size > 4 * n.d}  # not a norm's gain and bias
+    rows = {n.V, n.T_max, n.T_max + 1, n.V + n.T_max}
+    tables = [p.name for p in module.parameters if p.name in matrices and rows & {*p.shape}]
+    weights = {p.name: np.zeros(p.shape) if p.name in matrices else np.ones(p.shape) for p in module.parameters}
     weights |= {name: rng.standard_normal(weights[name].shape) for name in tables}
     module.push({name: w.astype(np.float32) for name, w in weights.items()})
     own = {name: weights[name].astype(np.float32) for name in tables}

@@ -342,7 +342,7 @@ def random_weights_for(module: ModuleProxy, rng: np.random.Generator) -> dict[st
     weights, kept = {}, outputs.mask_parameters(module)
     for p in module.parameters:
         if not p.owner and p.name not in kept:
-            scale = 1 / np.sqrt(max(p.shape[-1], 8)) if p.is_matrix else 0.5
+            scale = 1 / np.sqrt(max(p.fan_in, 8)) if p.is_matrix else 0.5
             weights[p.name] = np.asarray(rng.standard_normal(p.shape) * scale + (not p.is_matrix))
     return weights
 
@@ -435,7 +435,8 @@ def _describe_unknown(comparison: Comparison, what: str) -> tuple[str, str]:
     if findings.gap is None:
         own = [f"{p.name} {p.shape}" for p in comparison.module.parameters if not p.owner]
         shown = ", ".join(own[:4]) + (", ..." if len(own) > 4 else "") or "none"
-        measured = f"{what} has {len(own)} tensors that don't match its formula: {shown}."
+        tensors = "1 tensor that doesn't" if len(own) == 1 else f"{len(own)} tensors that don't"
+        measured = f"{what} has {tensors} match its formula: {shown}."
         return f"{measured[0].upper()}{measured[1:]}", "Which one is missing or extra?"
     facts = "Shape and dtype are correct" + (", no output depends on later positions." if comparison.causal else ".")
     where = f"from position {findings.position} on"

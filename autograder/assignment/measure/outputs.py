@@ -120,7 +120,7 @@ def random_matrices(
     require_affordable(model)
     kept = mask_parameters(model)
     return {
-        p.name: (rng.random(p.shape, np.float32) - np.float32(0.5)) * np.float32(size * np.sqrt(12 / p.shape[-1]))
+        p.name: (rng.random(p.shape, np.float32) - np.float32(0.5)) * np.float32(size * np.sqrt(12 / p.fan_in))
         for p in model.parameters
         if (p.grad or frozen) and p.is_matrix and p.name not in kept
     }

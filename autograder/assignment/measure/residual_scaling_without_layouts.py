@@ -50,7 +50,9 @@ class _Trial:
         self.x = rng.standard_normal((2, n.T_max, n.d)).astype(np.float32)
         self.weights = outputs.random_weights(block, rng)
         numbered = dict(layouts.number_entries(parameter_usage.shapes(block.parameters)))
-        self.matrices = {p.name: numbered[p.name] for p in block.parameters if p.is_matrix and p.name in self.weights}
+        self.matrices = {
+            p.name: numbered[p.name] for p in block.parameters if len(p.shape) > 1 and p.name in self.weights
+        }
 
     def output(self, factors: Factors = (), x: np.ndarray | None = None) -> np.ndarray:
         """Return the output with these factors."""
@@ -137,7 +139,7 @@ def check_scaling_by_name(
         seed: The seed of both models.
         notes: Records the names.
     """
-    before, after = (_group_matrices(student.build("GPT", n.arguments(), seed=seed)) for n in (few, many))
+    before, after = (_group_matrices(student.build("GPT", n.arguments(), seed=seed), n.L) for n in (few, many))
     common = [key for key in before if key in after]
     halved = [key for key in common if _halves(before[key], after[key])]
     notes.record(scaled=halved)
@@ -157,13 +159,17 @@ def check_scaling_by_name(
     notes.remark(f"{' and '.join(halved)} are scaled by 1/sqrt(L), up to a constant.")
 
 
-def _group_matrices(model: ModuleProxy) -> dict[str, list[np.ndarray]]:
-    """Return the model's matrices by name and shape, those that differ by the first number in the name together."""
+def _group_matrices(model: ModuleProxy, L: int) -> dict[str, list[np.ndarray]]:
+    """Return the model's matrices by name and shape, those of all blocks together.
+
+    Their names differ by the first number, or one tensor holds them along its first axis.
+    """
     outputs.require_affordable(model)
     groups: dict[str, list[np.ndarray]] = {}
     for name, value in model.pull().items():
-        if value.ndim >= 2:
-            groups.setdefault(f"{re.sub('[0-9]+', '*', name, count=1)} {value.shape}", []).append(value)
+        for matrix in value if value.ndim > 2 and len(value) == L else [value]:
+            if matrix.ndim >= 2:
+                groups.setdefault(f"{re.sub('[0-9]+', '*', name, count=1)} {matrix.shape}", []).append(matrix)
     return groups
 
 

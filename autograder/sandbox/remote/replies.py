@@ -21,12 +21,16 @@ Location = tuple[str, int, tuple[str, ...]]  # location of a definition: file or
 MAX_PLACE, MAX_QUOTE = 40, 80  # characters of a cell's name, and of a quoted line
 MAX_COUNT = 1 << 31  # largest count, such as a tensor's entries: more than a process can hold, yet safe to multiply
 MAX_LINE = 10**7
+MAX_VECTOR = 1000  # entries of a gain or a bias
 MAX_NUMBER = 1e15  # largest number; up to this, float64 represents every integer
 
 
 def is_matrix(shape: Sequence[int]) -> bool:
-    """Return whether a tensor of that shape is a matrix: (1, 1, d) is not, the (1, d) of an nn.Linear is."""
-    return len(shape) == 2 or sum(size > 1 for size in shape) > 1
+    """Return whether a tensor of that shape is a matrix: (1, 1, d) is not, the (1, d) of an nn.Linear is.
+
+    A long vector is one or several matrices stored flat.
+    """
+    return len(shape) == 2 or sum(size > 1 for size in shape) > 1 or math.prod(shape) > MAX_VECTOR
 
 
 class Parameter(NamedTuple):
@@ -46,6 +50,12 @@ class Parameter(NamedTuple):
     def is_matrix(self) -> bool:
         """Return whether the parameter is a matrix."""
         return is_matrix(self.shape)
+
+    @property
+    def fan_in(self) -> float:
+        """Return the length of the last axis; if it holds whole matrices, that of one with a fourth of all entries."""
+        is_flat = self.size > MAX_VECTOR and self.shape[-1] ** 2 > 4 * self.size
+        return (self.size / 4) ** 0.5 if is_flat else self.shape[-1]
 
     def with_owner(self, owner: str) -> Parameter:
         """Return the same parameter, owned by the stub ``owner``."""

@@ -17,6 +17,7 @@ from autograder.assignment.oracle.layouts.entries import (
     Stacks,
     axis_orders,
     axis_sizes,
+    cut_stacks,
     stack_tensors,
 )
 from autograder.sandbox.remote.replies import is_matrix
@@ -38,28 +39,38 @@ def attention_layouts(shapes: Shapes, d: int, H: int, rare: bool = True) -> Iter
     if H < 1 or d % H:
         return
     lengths = axis_sizes({"d": d, "H": H})
-    for stacks in (stack_tensors(shapes), stack_tensors(shapes, by_name=False)):
-        matrices = {name: stack for name, stack in stacks.items() if is_matrix(stack.shape[1:])}
-        vectors = {name: stack for name, stack in stacks.items() if name not in matrices}
-        if len(matrices) > MAX_STACKS or len(vectors) > MAX_STACKS:
-            continue
-        options = [list(_split_roles(name, stack, lengths)) for name, stack in matrices.items()]
-        held = (itertools.chain(*slots) for slots in itertools.product(*options))
-        assigned = [roles for slots in held for roles in _assign_roles([*slots], stacks, lengths)]
-        separate = [_is_separate(roles["o"][0], stacks) for roles in assigned]
+    by_name, by_shape = stack_tensors(shapes), stack_tensors(shapes, by_name=False)
+    for alternatives in ([by_name], [by_shape], [*cut_stacks(by_name, "attention", lengths)]):
+        assigned = [(stacks, roles) for stacks in alternatives for roles in _assign_stacks(stacks, lengths)]
+        separate = [_is_separate(roles["o"][0], stacks) for stacks, roles in assigned]
         common = [
             dict.fromkeys(_common_layouts(roles)) if usual or not any(separate) else {}
-            for roles, usual in zip(assigned, separate, strict=True)
+            for (_, roles), usual in zip(assigned, separate, strict=True)
         ]
-        for roles, sources in zip(assigned, common, strict=True):
+        for (stacks, roles), sources in zip(assigned, common, strict=True):
             for chosen in sources:
-                yield from _add_biases(dict(zip(roles, chosen, strict=True)), [*matrices], vectors, lengths)
-        for roles, sources in zip(assigned, common, strict=True) if rare else ():
+                yield from _add_biases(dict(zip(roles, chosen, strict=True)), stacks, lengths)
+        for (stacks, roles), sources in zip(assigned, common, strict=True) if rare else ():
             for chosen in itertools.product(*roles.values()):
                 if chosen not in sources:
-                    yield from _add_biases(dict(zip(roles, chosen, strict=True)), [*matrices], vectors, lengths)
+                    yield from _add_biases(dict(zip(roles, chosen, strict=True)), stacks, lengths)
         if assigned:
             return
+
+
+def _assign_stacks(stacks: Stacks, lengths: Mapping[str, int]) -> Iterator[dict[str, Slot]]:
+    """Yield each assignment of the matrices to roles."""
+    matrices, vectors = _separate_vectors(stacks)
+    if len(matrices) <= MAX_STACKS and len(vectors) <= MAX_STACKS:
+        options = [list(_split_roles(name, stack, lengths)) for name, stack in matrices.items()]
+        for slots in itertools.product(*options):
+            yield from _assign_roles([*itertools.chain(*slots)], stacks, lengths)
+
+
+def _separate_vectors(stacks: Stacks) -> tuple[Stacks, Stacks]:
+    """Return the stacks of matrices and those of vectors."""
+    matrices = {name: stack for name, stack in stacks.items() if is_matrix(stack.shape[1:])}
+    return matrices, {name: stack for name, stack in stacks.items() if name not in matrices}
 
 
 def _split_roles(name: str, stack: np.ndarray, lengths: Mapping[str, int]) -> Iterator[list[Slot]]:
@@ -110,18 +121,19 @@ def _common_layouts(roles: Mapping[str, Slot]) -> Iterator[tuple[Source, ...]]:
         yield from ((*alike, o) for o in projections if "H" not in o.axes)
 
 
-def _add_biases(layout: Layout, matrices: list[str], vectors: Stacks, lengths: Mapping[str, int]) -> Iterator[Layout]:
+def _add_biases(layout: Layout, stacks: Stacks, lengths: Mapping[str, int]) -> Iterator[Layout]:
     """Yield the layout with the vectors as biases: of the projection only, or also of queries, keys and values.
 
     These biases are listed in the order of their matrices, and have the same axes but d.
     """
+    matrices, vectors = _separate_vectors(stacks)
     if not vectors:
         yield layout
     elif len(vectors) == 1 and next(iter(vectors.values())).size == lengths["d"]:
         yield {**layout, "o.bias": Source((*vectors,), "rd")}
     else:
         roles = [*layout][: -1 if len(vectors) < len({source.tensors for source in layout.values()}) else None]
-        weights = sorted({*(name for role in roles for name in layout[role].tensors)}, key=matrices.index)
+        weights = sorted({*(name for role in roles for name in layout[role].tensors)}, key=[*matrices].index)
         if len(weights) != len(vectors):
             return
         biases = dict(zip(weights, vectors, strict=True))

@@ -28,21 +28,43 @@ AXES = {
     "head": "dv",
     "head.bias": "v",
 }
-# The same axis in other forms: heads in reverse, heads of full width, one more position, and positions and vocabulary
-# in one table with the role's rows first (j) or last (J).
 CHUNKS = 4
+FORMS = {"H": "h", "w": "k", "u": "t"}  # the same axis: heads in reverse, heads of full width, one more position
 MAX_ENTRIES = 6_000_000  # of all tensors, seven times those of the course's model: a shape is only a claim
-FORMS = {"H": "h", "w": "k", "u": "t"}
+# Tensors that hold several roles end to end: the lengths of the pieces along one axis, as products.
+BIAS_IN_MATRIX = (("d", "1"), ("1", "d"), ("4d", "1"), ("1", "4d"))  # as a row or a column
+PIECES = {
+    "attention": (
+        *BIAS_IN_MATRIX,
+        *(("4dd", "d"), ("d", "4dd"), ("3dd", "d", "dd")),
+        *itertools.permutations(("dd", "d")),
+    ),
+    "mlp": (
+        *BIAS_IN_MATRIX,
+        *itertools.permutations(("4d", "d")),
+        *itertools.permutations(("4dd", "4d")),
+        *itertools.permutations(("4dd", "d")),
+        *dict.fromkeys(itertools.permutations(("4dd", "4d", "4dd", "d"))),
+    ),
+    "model": (
+        *itertools.permutations(("v", "t")),
+        *dict.fromkeys(itertools.permutations(("v", "t", "v"))),
+        *itertools.permutations(("vd", "td")),
+        *dict.fromkeys(itertools.permutations(("vd", "td", "vd"))),
+    ),
+}
+MAX_CUTS = 200  # of all tensors together
+PIECE = " piece "  # in a stack's name, before the axis, the lengths and the number of the piece
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
     """The tensors that hold a role, and the order of their axes.
 
-    ``tensors`` are names with * for each number. Tensors that share such a name belong to several heads or roles, and
-    are stacked; those of vectors are joined end to end. ``axes`` are the axes of the result, of which r has length
-    ``parts``: the role is its number ``part``. An axis h is missing if all heads share the role. Without tensors, all
-    entries are the constant ``part``, and "o" is the identity.
+    ``tensors`` are names of tensors or of their pieces, with * for each number. Tensors that share such a name belong
+    to several heads or roles, and are stacked; those of vectors are joined end to end. ``axes`` are the axes of the
+    result, of which r has length ``parts``: the role is its number ``part``. An axis h is missing if all heads share
+    the role. Without tensors, all entries are the constant ``part``, and "o" is the identity.
     """
 
     tensors: tuple[str, ...] = ()
@@ -84,9 +106,45 @@ def stack_tensors(shapes: Shapes, by_name: bool = True) -> Stacks:
     return stacks
 
 
-def stack_both_ways(shapes: Shapes) -> Stacks:
-    """Return all stacks that a source may name: by name, and by shape only."""
-    return {**stack_tensors(shapes, by_name=False), **stack_tensors(shapes)}
+def cut_stacks(stacks: Stacks, component: str, lengths: Mapping[str, int]) -> Iterator[Stacks]:
+    """Yield the stacks with each tensor cut that can hold several roles end to end, in every way; none if none can."""
+    cuts = {name: ways for name, stack in stacks.items() if (ways := [*_cut_stack(name, stack, component, lengths)])}
+    if not cuts or math.prod(map(len, cuts.values())) > MAX_CUTS:
+        return
+    for chosen in itertools.product(*cuts.values()):
+        pieces = dict(zip(cuts, chosen, strict=True))
+        yield {
+            name: value for whole, stack in stacks.items() for name, value in pieces.get(whole, {whole: stack}).items()
+        }
+
+
+def _cut_stack(name: str, stack: np.ndarray, component: str, lengths: Mapping[str, int]) -> Iterator[Stacks]:
+    for axis in range(1, stack.ndim):
+        for pieces in PIECES[component]:
+            ends = [*itertools.accumulate(_multiply(piece, lengths) for piece in pieces)]
+            if ends[-1] == stack.shape[axis]:
+                values = zip(pieces, np.split(stack, ends[:-1], axis), strict=True)
+                yield {
+                    f"{name}{PIECE}{axis} {'+'.join(pieces)} {i}": value.squeeze(axis) if piece == "1" else value
+                    for i, (piece, value) in enumerate(values)
+                }
+
+
+def _multiply(factors: str, lengths: Mapping[str, int]) -> int:
+    return math.prod(int(factor) if factor.isdigit() else lengths[factor] for factor in factors)
+
+
+def stack_both_ways(shapes: Shapes, sizes: Mapping[str, int]) -> Stacks:
+    """Return all stacks that a source may name: by name, by shape only, and their pieces."""
+    lengths = axis_sizes(sizes)
+    components = PIECES if "v" in lengths else PIECES.keys() - {"model"}
+    by_name, by_shape = stack_tensors(shapes), stack_tensors(shapes, by_name=False)
+    found = {**by_shape, **by_name}
+    for component in components:
+        for name, stack in by_name.items():
+            for pieces in _cut_stack(name, stack, component, lengths):
+                found |= pieces
+    return found
 
 
 def axis_sizes(sizes: Mapping[str, int]) -> dict[str, int]:
@@ -95,7 +153,7 @@ def axis_sizes(sizes: Mapping[str, int]) -> dict[str, int]:
     lengths = {"d": d, "c": CHUNKS, "h": H, "H": H, "k": d // H, "w": d}
     if "V" in sizes:
         V, T_max = sizes["V"], sizes["T_max"]
-        lengths |= {"v": V, "t": T_max, "u": T_max + 1, "j": V + T_max, "J": V + T_max}
+        lengths |= {"v": V, "t": T_max, "u": T_max + 1}
     return lengths
 
 
@@ -117,17 +175,19 @@ def axis_orders(
 ) -> Iterator[list[str]]:
     """Yield the orders in ``letters`` that the axes of ``stack`` can have, with ``parts`` roles along an axis r.
 
-    Those of one list cut the stack into the same parts, so each part may have an order of its own.
+    Those of one list cut the stack into the same parts, so each part may have an order of its own. Unless the tensors
+    are flat, nothing is inside of d.
     """
     lengths, bounds = {**lengths, "r": parts}, _bounds(stack.shape)
+    is_flat = stack.shape[-1] >= lengths["d"] ** 2
     found: dict[int, list[str]] = {}
     seen = set()
     for at in range(len(letters[0]) + 1):
         for order in letters:
             axes = f"{order[:at]}r{order[at:]}"
             longer = "".join(letter for letter in axes if lengths[letter] > 1)  # an axis of length 1 fits anywhere
-            whole = math.prod(lengths[letter] for letter in axes[: axes.index("d") + 1])  # nothing is inside of d
-            if longer not in seen and whole in bounds and split_axes(stack, axes, lengths) is not None:
+            whole = math.prod(lengths[letter] for letter in axes[: axes.index("d") + 1])
+            if longer not in seen and (whole in bounds or is_flat) and split_axes(stack, axes, lengths) is not None:
                 seen.add(longer)
                 found.setdefault(math.prod(lengths[letter] for letter in axes[:at]), []).append(axes)
     yield from found.values()
@@ -155,10 +215,6 @@ def find_entries(role: str, source: Source, stacks: Stacks, lengths: Mapping[str
         own = FORMS.get(letter, letter)
         if letter == "H":
             split = np.flip(split, at)
-        elif letter in "jJ":
-            own = wanted.replace("d", "")
-            rows = range(lengths[own]) if letter == "j" else range(lengths["j"] - lengths[own], lengths["j"])
-            split = split.take(rows, at)
         axes = axes.replace(letter, own)
     shape = [split.shape[axes.index(letter)] if letter in axes else -1 for letter in wanted]
     if "c" in axes:
@@ -168,13 +224,13 @@ def find_entries(role: str, source: Source, stacks: Stacks, lengths: Mapping[str
 
 def uses_all(layout: Layout, shapes: Shapes) -> bool:
     """Return whether each of the tensors has a role."""
-    used = {name for source in layout.values() for name in source.tensors}
+    used = {name.partition(PIECE)[0] for source in layout.values() for name in source.tensors}
     return used in ({*stack_tensors(shapes)}, {*stack_tensors(shapes, by_name=False)})
 
 
 def build_layout(layout: Layout, shapes: Shapes, sizes: Mapping[str, int]) -> dict[str, np.ndarray] | None:
     """Return the entry numbers of each role of ``layout``; None if the tensors do not fit it."""
-    stacks, lengths = stack_both_ways(shapes), axis_sizes(sizes)
+    stacks, lengths = stack_both_ways(shapes, sizes), axis_sizes(sizes)
     try:
         return {role: find_entries(role, source, stacks, lengths) for role, source in layout.items()}
     except (KeyError, ValueError):

@@ -13,6 +13,7 @@ from autograder.assignment.oracle.layouts.entries import (
     Stacks,
     axis_orders,
     axis_sizes,
+    cut_stacks,
     stack_tensors,
 )
 from autograder.sandbox.remote.replies import is_matrix
@@ -24,7 +25,10 @@ MAX_VECTORS = 2  # a bias of each projection
 
 def mlp_matrices(shapes: Shapes, d: int) -> Stacks:
     """Return the stacks that are matrices; a bias stored in parts is none."""
-    stacks = stack_tensors(shapes)
+    return _select_matrices(stack_tensors(shapes), d)
+
+
+def _select_matrices(stacks: Stacks, d: int) -> Stacks:
     return {
         name: stack for name, stack in stacks.items() if is_matrix(stack.shape[1:]) and stack.size > (CHUNKS + 1) * d
     }
@@ -33,7 +37,12 @@ def mlp_matrices(shapes: Shapes, d: int) -> Stacks:
 def mlp_layouts(shapes: Shapes, d: int) -> Iterator[Layout]:
     """Yield layouts of an MLP's tensors as up (d, m), down (m, d) and their biases, for any inner width m."""
     stacks = stack_tensors(shapes)
-    matrices = mlp_matrices(shapes, d)
+    for held in (stacks, *cut_stacks(stacks, "mlp", axis_sizes({"d": d}))):
+        yield from _layouts_of_stacks(held, d)
+
+
+def _layouts_of_stacks(stacks: Stacks, d: int) -> Iterator[Layout]:
+    matrices = _select_matrices(stacks, d)
     vectors = [
         (Source((name,), "", part, parts), stack.size // parts)
         for name, stack in stacks.items()

@@ -13,6 +13,7 @@ from autograder.assignment.oracle.layouts.entries import (
     Source,
     Stacks,
     axis_sizes,
+    cut_stacks,
     split_axes,
     stack_tensors,
 )
@@ -25,25 +26,24 @@ def model_layouts(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[
     """Yield layouts of GPT's own tensors as tok, pos, head and final norm, each with the mistake that it implies."""
     stacks = stack_tensors(shapes)
     lengths = axis_sizes({"d": d, "V": V, "T_max": T_max})
+    for held in (*cut_stacks(stacks, "model", lengths), stacks):
+        yield from _layouts_of_stacks(held, lengths)
 
-    def find(*letters: str) -> list[Source]:
-        return [table for letter in letters for table in _find_tables(stacks, letter, lengths)]
 
-    tables, positions = find("v"), find("t", "u")
-    joint = len(find("j")) == 1  # one table holds tokens and positions, in either order
+def _layouts_of_stacks(stacks: Stacks, lengths: dict[str, int]) -> Iterator[tuple[Layout, Mistake | None]]:
+    d, V = lengths["d"], lengths["v"]
+    tables = [*_find_tables(stacks, "v", lengths)]
+    positions = [*_find_tables(stacks, "t", lengths), *_find_tables(stacks, "u", lengths)] or [Source(part=ZERO)]
+    if len(tables) > MAX_TABLES or len(positions) > MAX_TABLES:
+        return
     vectors = {name: stack for name, stack in stacks.items() if stack[0].size <= 4 * d}
     biases = [Source((name,), "rv", 0, len(stack)) for name, stack in vectors.items() if stack[0].size == V]
     bias = {"head.bias": biases[0]} if biases else {}
     rest = {name: stack for name, stack in vectors.items() if stack[0].size != V}
-    for first, last in (("j", "J"), ("J", "j")) if joint else (("", ""),):
-        tokens = find(first) + tables if joint else tables
-        place = find(last) + positions if joint else positions or [Source(part=ZERO)]
-        if len(tokens) > MAX_TABLES or len(place) > MAX_TABLES:
-            continue
-        for tok, head in [*itertools.permutations(tokens, 2), *((t, t) for t in tokens if len(tokens) == 1)]:
-            for pos in place:
-                for norm, implied in norm_layouts(rest, d, ["ln_f"]):
-                    yield {"tok": tok, "pos": pos, "head": head, **norm, **bias}, implied
+    for tok, head in [*itertools.permutations(tables, 2), *((t, t) for t in tables if len(tables) == 1)]:
+        for pos in positions:
+            for norm, implied in norm_layouts(rest, d, ["ln_f"]):
+                yield {"tok": tok, "pos": pos, "head": head, **norm, **bias}, implied
 
 
 def _find_tables(stacks: Stacks, letter: str, lengths: dict[str, int]) -> Iterator[Source]:
@@ -53,4 +53,5 @@ def _find_tables(stacks: Stacks, letter: str, lengths: dict[str, int]) -> Iterat
         for axes in (f"r{letter}d", f"rd{letter}"):
             if split_axes(stack, axes, {**lengths, "r": parts}) is not None:
                 yield from (Source((name,), axes, part, parts) for part in range(parts))
-                break
+                if stack.shape[-1] in (lengths[letter], lengths["d"]):  # not flat, so in one order
+                    break

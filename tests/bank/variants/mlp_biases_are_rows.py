@@ -1,0 +1,28 @@
+# /// bank
+# about = "MLP from (d + 1, 4d) and (4d + 1, d) parameters, each with its bias as the last row"
+# facts = "own"
+# extends = "reference"
+# ///
+
+
+from types import SimpleNamespace
+
+
+class MLP(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.d = d
+        self.first = nn.Parameter(torch.randn(d + 1, 4 * d) * d**-0.5)
+        self.second = nn.Parameter(torch.randn(4 * d + 1, d) * 0.5 * d**-0.5)
+
+    def weights(self):
+        d, m = self.d, 4 * self.d
+        return self.first[:d], self.first[d], self.second[:m], self.second[m]
+
+    @property
+    def down(self):
+        return SimpleNamespace(weight=self.weights()[2])
+
+    def forward(self, x):
+        up, a, down, b = self.weights()
+        return F.gelu(x @ up + a) @ down + b
