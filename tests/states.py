@@ -109,6 +109,7 @@ STATES = {
     "no projection": _bank("MultiHeadAttention.__init__", "", "mistakes/attention_projection_missing"),
     "softmax over queries": _bank("CausalHead.forward", "dim=1", "mistakes/attention_softmax_over_queries"),
     "mask without diagonal": _bank("Head.__init__", "tril(-1)", "mistakes/attention_mask_strict"),
+    "mask of NaN": _bank("", "", "mistakes/attention_mask_nan"),
     "one norm": _bank("Block.__init__", "", "mistakes/block_norm_shared"),
     "post-norm": _bank("Block.forward", "", "mistakes/block_post_norm"),
     "parallel": _bank("Block.forward", "", "mistakes/block_parallel"),

@@ -59,6 +59,13 @@ def test_the_first_screen_sends_the_student_to_one_place(
     assert len(set(crashes)) == len(crashes), text
 
 
+@pytest.mark.parametrize("name", ["mask without diagonal", "mask of NaN"])
+def test_nan_has_one_cause_wherever_it_goes(name: str, grade: Callable[..., Report], tmp_path: Path) -> None:
+    report = grade(STATES[name].write(tmp_path))
+    (cause,) = find_causes(report)
+    assert {"attention", "causality", "bonus"} <= {check.criterion for check in cause.checks}
+
+
 def test_the_states_are_many() -> None:
     assert len(STATES) >= 40
 

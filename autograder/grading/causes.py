@@ -1,7 +1,7 @@
 """Group the checks that did not pass by cause, in the order in which a student should fix them.
 
-One cause is one named mistake, one line that raises one kind of exception, one definition that is not implemented, or,
-if nothing is known, the failures of one class or function in one criterion.
+One cause is one named mistake, one line that raises one kind of exception, one symptom such as NaN, one definition that
+is not implemented, or, if nothing is known, the failures of one class or function in one criterion.
 """
 
 from __future__ import annotations
@@ -78,12 +78,14 @@ def group_checks(checks: Iterable[Verdict]) -> list[Cause]:
     found: list[Cause] = []
     for check in checks:
         keys = set(_find_keys(check))
-        cause = next((cause for cause in found if cause.keys & keys), None)
+        symptoms = {key for key in keys if key[0] == "symptom"}  # a named mistake has its own
+        joins = keys - symptoms if any(key[0] == "mistake" for key in keys) else keys
+        cause = next((cause for cause in found if cause.keys & joins), None)
         if cause is None:
             found.append(Cause([check], keys, names={one.mistake for one in check.diagnosis if not one.is_symptom}))
             continue
         cause.checks.append(check)
-        cause.keys |= {key for key in keys if key[0] == "line"}
+        cause.keys |= {key for key in keys if key[0] == "line"} | symptoms
     return [*found, *_find_others(found)]
 
 
@@ -134,6 +136,8 @@ def _find_keys(check: Verdict) -> Iterator[Key]:
         return
     named = [one.mistake for one in check.diagnosis if not one.is_symptom]
     yield from (("mistake", name) for name in named)
+    if symptom := check.evidence.get("symptom"):
+        yield "symptom", str(symptom)
     if place is not None and (place.raised or check.status in STOPPED):
         yield "line", place.file, str(place.line), place.raised or check.status
     elif not named:

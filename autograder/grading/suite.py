@@ -227,7 +227,10 @@ class Suite:
             is_late = row.criterion in self._late_hints
             message = clean(error.measured if is_late else str(error), MAX_MESSAGE)
             hint = clean(error.explanation, MAX_MESSAGE) if is_late else ""
-            return make(status=error.status, score=score, message=message, hint=hint, diagnosis=diagnosis)
+            evidence = notes.evidence | ({"symptom": error.symptom} if error.symptom else {})
+            return make(
+                status=error.status, score=score, message=message, hint=hint, diagnosis=diagnosis, evidence=evidence
+            )
         if isinstance(error, StudentError):
             found = explain_error(error, needs, self.assignment.exceptions)
             diagnosis = _make_diagnosis(found.diagnosis, is_symptom=True)

@@ -19,7 +19,7 @@ class Failed(Exception):
     ``causes`` are the known mistakes that reproduce the measurement exactly: all of them together, or with ``either``,
     any one.
     ``error`` is the exception that the message explains, if there was one; ``part`` the class built with wrong
-    arguments.
+    arguments; ``symptom`` what a value shows wherever it goes, so that later checks that show it have the same cause.
     """
 
     status: Status = "failed"
@@ -32,6 +32,7 @@ class Failed(Exception):
         either: bool = False,
         error: Raised | None = None,
         part: str = "",
+        symptom: str = "",
     ) -> None:
         parts = [(cause, last) for last in (hint, "") for cause in _format_causes(causes, either)]
         explanations = [" ".join(filter(None, pair)) for pair in parts]
@@ -39,7 +40,7 @@ class Failed(Exception):
         self.measured = seen
         self.explanation = next(filter(exceptions.fits_message, explanations), explanations[-1])
         super().__init__(next(filter(exceptions.fits_message, messages), messages[-1]))
-        self.causes, self.error, self.part = tuple(causes), error, part
+        self.causes, self.error, self.part, self.symptom = tuple(causes), error, part, symptom
         self.diagnosis = [(cause.name, cause.sentence) for cause in causes]
 
 

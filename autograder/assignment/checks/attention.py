@@ -23,6 +23,7 @@ from autograder.assignment.mistakes import Effect, Mistake
 from autograder.assignment.oracle import layouts
 from autograder.assignment.oracle.client import Oracle
 from autograder.grading import exceptions
+from autograder.grading.report import NOT_FINITE
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.errors import Raised, StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
@@ -328,7 +329,8 @@ def require_output(out: Any, x: np.ndarray) -> np.ndarray:
         }
         if T > 1 and bad in left_empty:
             which = "every position" if len(bad) == T else f"position {', '.join(map(str, bad))}"
-            raise Failed(f"For T={T}, the output at {which} is not finite.", causes=[left_empty[bad]])
+            measured = f"For T={T}, the output at {which} is not finite."
+            raise Failed(measured, causes=[left_empty[bad]], symptom=NOT_FINITE)
     return outputs.require_tensor(out, x.shape)
 
 

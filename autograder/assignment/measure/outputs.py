@@ -10,6 +10,7 @@ import numpy as np
 
 from autograder.assignment import mistakes
 from autograder.assignment.oracle.layouts import MAX_ENTRIES
+from autograder.grading.report import NOT_FINITE
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
 from autograder.sandbox.remote.proxy import ModuleProxy
@@ -50,6 +51,7 @@ def require_tensor(output: Any, shape: tuple[int, ...]) -> np.ndarray:
         raise Failed(
             f"{int(bad.sum()):,} of {output.size:,} entries of the output are not finite; the first is at {first}.",
             "Which step gives them: a softmax of scores that are all -inf, 0 times -inf, or a division by 0?",
+            symptom=NOT_FINITE,
         )
     return output
 
