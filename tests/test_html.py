@@ -107,12 +107,12 @@ def test_a_reason_is_given_once_and_points_set_by_hand_say_why() -> None:
             )
         }
     )
-    for page in (
-        html.render(twice, overrides={"block.residual_path": "seen on paper"}),
-        markdown.render(twice, overrides={"block.residual_path": "seen on paper"}),
+    for page, reference in (
+        (html.render(twice, overrides={"block.residual_path": "seen on paper"}), "See cause 2."),
+        (markdown.render(twice, overrides={"block.residual_path": "seen on paper"}), "Same cause as"),
     ):
         assert page.count("the same") == 1
-        assert "Same cause as" in page
+        assert reference in page
         assert "seen on paper" in page
 
 

@@ -89,9 +89,13 @@ def group_checks(checks: Iterable[Verdict]) -> list[Cause]:
     return [*found, *_find_others(found)]
 
 
-def describe_checks(checks: Iterable[Verdict]) -> dict[str, str]:
-    """Return the text for each check by its id: a cause is explained once, where it comes first."""
+def describe_checks(checks: Iterable[Verdict], explained: Iterable[Cause] = ()) -> dict[str, str]:
+    """Return the text for each check by its id: a cause is explained once, where it comes first.
+
+    Checks refer to the causes ``explained``, an ordered list elsewhere, by number.
+    """
     texts = {}
+    numbers = {cause.main.id: number for number, cause in enumerate(explained, 1) if cause.other is None}
     checks = [check for check in checks if check.status != "skipped"]
     for check in checks:
         if check.status == "passed":
@@ -103,9 +107,13 @@ def describe_checks(checks: Iterable[Verdict]) -> dict[str, str]:
         for check in cause.checks:
             first = cause.main.title if cause.is_known else titles.setdefault(check.message, check.title)
             texts[check.id] = check.located_message or f"{STATUS_PHRASES[check.status].capitalize()}."
-            if check is not cause.main and check.title != first:
+            number = numbers.get(cause.main.id)
+            reference = f"See cause {number}." if number else f"Same cause as “{first}”."
+            if check is cause.main:
+                texts[check.id] = reference if number else texts[check.id]
+            elif check.title != first:
                 measured = _find_measurement(check) if cause.is_known else ""
-                texts[check.id] = f"{measured} Same cause as “{first}”.".strip()
+                texts[check.id] = f"{measured} {reference}".strip()
     return texts
 
 

@@ -67,8 +67,7 @@ def collect_sections(report: Report, overrides: Mapping[str, str], explained: Se
 
     The page explains the causes ``explained`` elsewhere.
     """
-    texts = describe_checks(report.checks)
-    texts |= {cause.main.id: f"Cause {number} above." for number, cause in enumerate(explained, 1) if not cause.other}
+    texts = describe_checks(report.checks, explained)
     found = []
     for criterion in report.criteria:
         lines = [
@@ -174,11 +173,13 @@ def make_environment() -> Environment:
 def format_source(place: Location) -> Markup:
     """Return the code around a location as HTML, with its line marked, and the part that raised, if known."""
     digits = len(str(place.first + len(place.source)))
+    lines = [*map(remove_controls, place.source)]
+    indent = min((len(line) - len(line.lstrip(" ")) for line in lines if line.strip()), default=0)
     rows = []
-    for number, text in enumerate(map(remove_controls, place.source), place.first):
+    for number, text in enumerate((line[indent:] for line in lines), place.first):
         code = escape(text)
         if number == place.line and place.column:
-            start, end = place.column - 1, place.end_column - 1
+            start, end = place.column - 1 - indent, place.end_column - 1 - indent
             code = Markup("{}<mark>{}</mark>{}").format(text[:start], text[start:end], text[end:])
         is_here = Markup(' class="here"') if number == place.line else ""
         rows.append(Markup('<span{}><span class="n">{:>{}}</span> {}</span>').format(is_here, number, digits, code))

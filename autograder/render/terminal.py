@@ -133,7 +133,7 @@ class Page:
             rest = others[len(shown) :]
             lines.insert(0, self._cut(Text(f" ...  {_count(len(rest), 'more cause')}, {_sum_points(rest)}")))
         if others and len(lines) < spare:
-            lines.insert(0, Text(f" {len(failing)} causes; the last one here comes first:"))
+            lines.insert(0, Text(f" {len(failing)} causes; start with the one at the bottom:"))
         if lines and len(lines) < spare:
             lines.append(Text())
         gaps = spare - len(lines)
