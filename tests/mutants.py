@@ -1,4 +1,6 @@
-"""``python -m tests.mutants [--count 60] [--seed 0]``: grade mutants of the reference, each with one mechanical change.
+"""Grade mutants of the reference, or of a bank file, each with one mechanical change.
+
+    python -m tests.mutants [--count 60] [--seed 0] [--of tests/bank/variants/NAME.py]
 
 No row in the table of mistakes was written for these. It prints each change, the points it costs outside the bonus,
 and the mistakes named; a mutant that loses nothing either is equivalent or reveals a gap.
@@ -10,7 +12,6 @@ import argparse
 import ast
 import copy
 import random
-import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from autograder.grading import rubric, suite
 from autograder.sandbox.isolation.confine import Limits
 from autograder.sandbox.remote.client import Zygote
 from autograder.submission.read import read_submission
+from tests import bank_file
 from tests.conftest import ROOT
 
 FILES = ("gpt.py", "head.py")
@@ -106,17 +108,20 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--of", type=Path, metavar="FILE", help="a correct bank file, instead of the reference")
     given = parser.parse_args()
     rows = rubric.load(ASSIGNMENT)
     bonus = {criterion.id for criterion in rows.criteria if criterion.bonus}
-    found = [(name, *one) for name in FILES for one in mutants((ROOT / "reference" / name).read_text("utf-8"))]
+    files = {name: (ROOT / "reference" / name).read_bytes() for name in ("gpt.py", "head.py", "paper.py")}
+    files |= bank_file.load(given.of).files if given.of else {}
+    found = [(name, *one) for name in FILES for one in mutants(files[name].decode())]
     chosen = random.Random(given.seed).sample(found, min(given.count, len(found)))
     caught = named = 0
     with Zygote(Limits(call_cpu=3.0, again_cpu=0.5)) as zygote:
         for name, change, text in chosen:
             with tempfile.TemporaryDirectory() as folder:
-                for other in ("gpt.py", "head.py", "paper.py"):
-                    shutil.copy(ROOT / "reference" / other, folder)
+                for other, data in files.items():
+                    Path(folder, other).write_bytes(data)
                 Path(folder, name).write_text(text, "utf-8")
                 report = suite.grade(ASSIGNMENT, read_submission(Path(folder), ASSIGNMENT), zygote, rows)
             lost = [check for check in report.checks if check.criterion not in bonus and check.score < check.max_score]

@@ -176,6 +176,7 @@ def run_check(
 def test_output_shape(
     student: StudentCode,
     sizes: Sizes,
+    model: ModuleProxy,
     predictors: Predictors,
     run_check: RunCheck,
     current_weights: dict[str, np.ndarray],
@@ -189,7 +190,8 @@ def test_output_shape(
     def explain(tokens: np.ndarray) -> list[Mistake]:
         replica = student.replica.build("GPT", n.arguments())
         replica.push(current_weights)
-        return explain_cache_positions(replica, replica.pull(), n, prompt.shape[1], tokens)
+        cause = explain_short_context(model, predictors[-1], n, prompt, tokens)
+        return cause or explain_cache_positions(replica, replica.pull(), n, prompt.shape[1], tokens)
 
     def check(call: Generate) -> None:
         if not np.array_equal(call(prompt, 0, 0), prompt):

@@ -217,8 +217,9 @@ def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.ran
     seed = int(rng.integers(1 << 31))
     model = student_about_gpt.build("GPT", n.arguments(), seed=seed)
     idx, targets = rng.integers(0, n.V, (batch, length)), rng.integers(0, n.V, (batch, length))
-    if outputs.find_unusable(model.pull()):  # the initial loss depends on these
-        model.push(whole_model.draw_initial_like_weights(model, rng))
+    if outputs.find_unusable(before := model.pull()):  # the initial loss depends on these
+        model.push(drawn := whole_model.draw_initial_like_weights(model, rng))
+        before = before | drawn
     first = cross_entropy(outputs.require_logits(model(idx), (batch, length, n.V)), targets)
     try:
         is_usual = is_close(read_logits_and_loss(model(idx, targets))[1], first)
@@ -244,6 +245,19 @@ def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.ran
             if is_usual
             else "The loss that forward returns is not the cross-entropy; fix that one first.",
         )
+    constant = [
+        p.name
+        for p in model.parameters
+        if p.grad and p.name in whole.block_parameters(model, n) and np.array_equal(before[p.name], trained[p.name])
+    ]
+    if constant and not whole.mistakes:
+        unused = {p.name for p in parameter_usage.unused_parameters(model, n, rng)}
+        if stuck := [name for name in constant if name not in unused]:
+            raise Partial(
+                f"{len(losses)} steps of Adam left {', '.join(stuck[:2] + ['...'] * (len(stuck) > 2))} unchanged: "
+                f"no gradient reaches {'it' if len(stuck) == 1 else 'them'}.",
+                "Is a tensor detached, or .data used, between there and the loss?",
+            )
     notes.remark(
         f"{len(losses)} of at most {STEPS} steps of Adam (rate {RATE}) on one batch were enough: from {first:.2f} to "
         f"{last:.2f}."

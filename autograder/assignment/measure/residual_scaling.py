@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -262,6 +263,8 @@ def _explain_unscaled(scaling: Scaling, unscaled: list[str]) -> list[Mistake]:
     for mistake, factor in WRONG_FACTORS if all_roles else ():
         if all(_is_scaled_by(scaling, role, factor) for role in unscaled):
             return [mistake]
+    if all_roles and all(_is_scaled_repeatedly(scaling, role) for role in unscaled):
+        return [mistakes.initial_loss.SCALING_REPEATED]
     if not all(are_equal(scaling.all_deviations(role)) for role in unscaled):
         return []
     if not all_roles:
@@ -289,6 +292,17 @@ def _is_scaled_by(scaling: Scaling, role: str, factor: Callable[[int], float]) -
     bases = [_mean_deviation(scaling.block[role])] if role in scaling.block else []
     bases += [scaling.deviation(other) for other in scaling.neighbours(role)]
     return any(all(is_roughly(scaling.deviation(role, L), base * factor(L)) for L in scaling.models) for base in bases)
+
+
+def _is_scaled_repeatedly(scaling: Scaling, role: str) -> bool:
+    """Return whether each block's projection is 1/sqrt(2L) times the next block's."""
+    steps = [
+        (matrix.deviation / following.deviation, 1 / math.sqrt(2 * L))
+        for L, matrices in scaling.models.items()
+        for matrix, following in itertools.pairwise(matrices[role])
+        if following.deviation
+    ]
+    return bool(steps) and all(is_roughly(ratio, factor) for ratio, factor in steps)
 
 
 def _is_untouched(scaling: Scaling, role: str) -> bool:

@@ -356,7 +356,7 @@ def compare_likelihoods(
     if len(tokens) > 1 and coincidence < -UNLIKELY and (tokens[1:, start:] == tokens[:1, start:]).all():
         raise Failed(
             f"{when} all {len(tokens)} rows got the same new tokens, although their prompts differ.",
-            causes=[mistakes.generation.GENERATE_ONE_SAMPLE_PER_BATCH],
+            causes=explain(tokens) or [mistakes.generation.GENERATE_ONE_SAMPLE_PER_BATCH],
         )
     name = max(ratios, key=lambda name: ratios[name])
     if ratios[name] > UNLIKELY + math.log(len(ratios)):
@@ -376,16 +376,19 @@ def _is_typical(p: np.ndarray, sampled: np.ndarray) -> bool:
 def explain_short_context(
     model: ModuleProxy, predict_next: Predictor, n: Dims, prompt: np.ndarray, tokens: np.ndarray
 ) -> list[Mistake]:
-    """Return the mistake if generate never gives the model T_max tokens, and the samples fit these contexts."""
+    """Return the mistake if generate never gives the model all tokens that it can take, and the samples fit that."""
     start = prompt.shape[1]
     with contextlib.suppress(Failed, StudentError):
         contexts = model.record_inputs("generate", prompt, tokens.shape[1] - start)
         longest = max((idx.shape[-1] for idx in contexts), default=0)
-        if not 1 < longest < n.T_max:
+        if not 1 <= longest < min(n.T_max, tokens.shape[1] - 1):
             return []
         cropped = [tokens[:, max(0, position - longest) : position] for position in range(start, tokens.shape[1])]
         p = np.stack([each[:, -1] for each in predict_contexts(predict_next, cropped)])
-        return [mistakes.generation.GENERATE_CROPS_TOO_SHORT] if _is_typical(p, tokens[:, start:].T) else []
+        cause = (
+            mistakes.generation.GENERATE_LAST_TOKEN if longest == 1 else mistakes.generation.GENERATE_CROPS_TOO_SHORT
+        )
+        return [cause] if _is_typical(p, tokens[:, start:].T) else []
     return []
 
 

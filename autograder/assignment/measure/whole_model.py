@@ -61,6 +61,11 @@ class WholeModel:
         """True if the layout includes a mistake, named by its class's own check."""
         return self.layout is not None and any(part.steps for part in self.layout.parts.values())
 
+    def block_parameters(self, model: ModuleProxy, n: Dims) -> set[str]:
+        """Return the names of the parameters in the blocks of ``model``, a GPT of any sizes; none if unknown."""
+        layout = self._at(model, n)
+        return {name for block in layout.blocks for names in block.values() for name in names} if layout else set()
+
     def composed(self, model: ModuleProxy, n: Dims, weights: Mapping[str, np.ndarray]) -> ComposedModel | None:
         """Compose the oracle's version of ``model``, a GPT of any sizes, with these ``weights``; None if unknown."""
         layout = self._at(model, n)

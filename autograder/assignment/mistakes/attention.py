@@ -41,6 +41,11 @@ def _input_as_values(x: Tensor, w: Weights, at: str) -> Tensor:
     return x.reshape(*x.shape[:2], -1, width).expand(-1, -1, H, -1).transpose(1, 2)
 
 
+def _swap_heads_and_time(heads: Tensor) -> Tensor:
+    """Swap the axes of (B, H, T, d_head)."""
+    return heads.transpose(1, 2)
+
+
 def _softmax_with_empty_rows(scores: Tensor) -> Tensor:
     """Return attention weights of 0 for a query whose keys are all masked, as F.scaled_dot_product_attention does."""
     is_empty = (scores <= FINITE).all(-1, keepdim=True)
@@ -462,6 +467,20 @@ ATTENTION_OVER_BATCH = _attention(
     "the order of the axes, or the batch_first argument",
     steps=(Steps(split=lambda heads: heads.transpose(0, 2), merge=lambda heads: merge_heads(heads).transpose(0, 1)),),
     effects=Effect.LEAKS_FUTURE | Effect.LOSES_PAST | Effect.MIXES_ROWS | Effect.WEIGHTS_DO_NOT_SUM_TO_ONE,
+)
+ATTENTION_OVER_HEADS = _attention(
+    "attention_over_heads",
+    "Attention runs over the head axis, within each position; it should run over the time axis.",
+    "the order of the axes before the scores are computed",
+    steps=(
+        Steps(split=_swap_heads_and_time, merge=lambda heads: merge_heads(_swap_heads_and_time(heads))),
+        Steps(
+            split=_swap_heads_and_time,
+            merge=lambda heads: merge_heads(_swap_heads_and_time(heads)),
+            mask=lambda scores: scores,
+        ),
+    ),
+    effects=Effect.LOSES_PAST,
 )
 
 # --- the output projection --------------------------------------------------------------------------------------------

@@ -103,6 +103,12 @@ BLOCK_PARALLEL = _block(
     "the input of the second LayerNorm",
     steps=(Steps(sublayers=lambda x, norm1, attn, norm2, mlp: x + attn(norm1(x)) + mlp(norm2(x))),),
 )
+BLOCK_MLP_WITHOUT_STREAM = _block(
+    "block_mlp_without_stream",
+    "The MLP gets only the attention's output; it should get x after the attention's residual addition.",
+    "the input of the second LayerNorm",
+    steps=(Steps(sublayers=lambda x, norm1, attn, norm2, mlp: x + attn(norm1(x)) + mlp(norm2(attn(norm1(x))))),),
+)
 BLOCK_MLP_FIRST = _block(
     "block_mlp_first",
     "The MLP comes before the attention.",

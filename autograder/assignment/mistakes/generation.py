@@ -65,6 +65,12 @@ GENERATE_CROPS_TOO_SHORT = _generate(
     "The context is cropped to fewer than the last T_max tokens.",
     "the crop: it should keep T_max tokens",
 )
+GENERATE_LAST_TOKEN = _generate(
+    "generate_last_token",
+    "generate gives the model only the last token, without the tokens before it.",
+    "the model's input in each step",
+    code=r"self\(|model\(|forward\(",
+)
 GENERATE_CACHE_POSITIONS = _generate(
     "generate_cache_positions",
     "With a cache of keys and values, new tokens get the wrong position embedding; "

@@ -41,6 +41,12 @@ SCALING_SQRT_L = _initial(
     "the factor",
     code=r"sqrt|\*\*",
 )
+SCALING_REPEATED = _initial(
+    "scaling_repeated",
+    "The blocks built earlier are scaled several times, as if the scaling ran inside the loop that builds the blocks.",
+    "the indentation of the scaling loop",
+    code=r"sqrt|\*\*",
+)
 SCALING_WRONG_CONSTANT = _initial(
     "scaling_wrong_constant",
     "The factor shrinks with L, but it is not 1/sqrt(2L): each block adds to the residual stream twice.",

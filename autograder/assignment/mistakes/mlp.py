@@ -83,6 +83,12 @@ MLP_ACTIVATION_DOUBLED = _mlp(
     "the lines between the two linear layers",
     steps=(Steps(feed_forward=lambda x, up, down: down(gelu(gelu(up(x))))),),
 )
+MLP_BIAS_AFTER_ACTIVATION = _mlp(
+    "mlp_bias_after_activation",
+    "The up-projection's bias is added after GELU; it belongs before.",
+    "the line between the two linear layers",
+    steps=(Steps(feed_forward=lambda x, up, down: down(gelu(up(x) - up(0 * x)) + up(0 * x))),),
+)
 MLP_ADDS_INPUT = _mlp(
     "mlp_adds_input",
     "The MLP adds its input to its output; the residual connection belongs in Block.",

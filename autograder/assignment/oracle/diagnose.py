@@ -289,7 +289,8 @@ def _keep_single_token_steps(steps: Steps) -> tuple[Steps, tuple[str, ...]]:
     No roles means that all may be used.
     """
     heads = torch.arange(8.0).reshape(2, 2, 1, 2)  # (B, H, T, d_head)
-    if not (steps.softmax(steps.mask(heads @ heads.mT)) == 1).all():
+    split = steps.split(heads)
+    if not (steps.softmax(steps.mask(split @ split.mT)) == 1).all():
         return steps, ()
     single = replace(steps, scale=RIGHT.scale, mask=RIGHT.mask, softmax=RIGHT.softmax, attend=RIGHT.attend)
     if steps.split(heads).equal(heads):

@@ -26,11 +26,8 @@ MAX_NUMBER = 1e15  # largest number; up to this, float64 represents every intege
 
 
 def is_matrix(shape: Sequence[int]) -> bool:
-    """Return whether a tensor of that shape is a matrix: (1, 1, d) is not, the (1, d) of an nn.Linear is.
-
-    A long vector is one or several matrices stored flat.
-    """
-    return len(shape) == 2 or sum(size > 1 for size in shape) > 1 or math.prod(shape) > MAX_VECTOR
+    """Return whether a tensor of that shape is a matrix: (1, 1, d) is not, the (1, d) of an nn.Linear is."""
+    return len(shape) == 2 or sum(size > 1 for size in shape) > 1
 
 
 class Parameter(NamedTuple):
@@ -48,8 +45,8 @@ class Parameter(NamedTuple):
 
     @property
     def is_matrix(self) -> bool:
-        """Return whether the parameter is a matrix."""
-        return is_matrix(self.shape)
+        """Return whether the parameter is a matrix; a long vector is one or several, stored flat."""
+        return is_matrix(self.shape) or self.size > MAX_VECTOR
 
     @property
     def fan_in(self) -> float:

@@ -18,9 +18,9 @@ from autograder.assignment.oracle.layouts.entries import (
     axis_orders,
     axis_sizes,
     cut_stacks,
+    is_matrix_stack,
     stack_tensors,
 )
-from autograder.sandbox.remote.replies import is_matrix
 
 ROLES = ("q", "k", "v")
 MAX_STACKS = 4  # one for each role
@@ -60,16 +60,17 @@ def attention_layouts(shapes: Shapes, d: int, H: int, rare: bool = True) -> Iter
 
 def _assign_stacks(stacks: Stacks, lengths: Mapping[str, int]) -> Iterator[dict[str, Slot]]:
     """Yield each assignment of the matrices to roles."""
-    matrices, vectors = _separate_vectors(stacks)
-    if len(matrices) <= MAX_STACKS and len(vectors) <= MAX_STACKS:
+    matrices, vectors = _separate_vectors(stacks, lengths["d"])
+    are_biases = all(stack.size <= (len(ROLES) + 1) * lengths["d"] for stack in vectors.values())
+    if are_biases and len(matrices) <= MAX_STACKS and len(vectors) <= MAX_STACKS:
         options = [list(_split_roles(name, stack, lengths)) for name, stack in matrices.items()]
         for slots in itertools.product(*options):
             yield from _assign_roles([*itertools.chain(*slots)], stacks, lengths)
 
 
-def _separate_vectors(stacks: Stacks) -> tuple[Stacks, Stacks]:
+def _separate_vectors(stacks: Stacks, d: int) -> tuple[Stacks, Stacks]:
     """Return the stacks of matrices and those of vectors."""
-    matrices = {name: stack for name, stack in stacks.items() if is_matrix(stack.shape[1:])}
+    matrices = {name: stack for name, stack in stacks.items() if is_matrix_stack(stack, d)}
     return matrices, {name: stack for name, stack in stacks.items() if name not in matrices}
 
 
@@ -126,7 +127,7 @@ def _add_biases(layout: Layout, stacks: Stacks, lengths: Mapping[str, int]) -> I
 
     These biases are listed in the order of their matrices, and have the same axes but d.
     """
-    matrices, vectors = _separate_vectors(stacks)
+    matrices, vectors = _separate_vectors(stacks, lengths["d"])
     if not vectors:
         yield layout
     elif len(vectors) == 1 and next(iter(vectors.values())).size == lengths["d"]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from autograder.sandbox.remote.replies import is_matrix
+
 Shapes = Sequence[tuple[str, Sequence[int]]]
 Stacks = Mapping[str, np.ndarray]  # arrays of entry numbers (n, *shape), by the name of their n tensors
 ZERO, ONE = -2, -1  # the constants that follow the entries
@@ -128,6 +130,11 @@ def _cut_stack(name: str, stack: np.ndarray, component: str, lengths: Mapping[st
                     f"{name}{PIECE}{axis} {'+'.join(pieces)} {i}": value.squeeze(axis) if piece == "1" else value
                     for i, (piece, value) in enumerate(values)
                 }
+
+
+def is_matrix_stack(stack: np.ndarray, d: int) -> bool:
+    """Return whether the tensors of a stack are matrices, which may be stored flat."""
+    return is_matrix(stack.shape[1:]) or stack[0].size % d**2 == 0
 
 
 def _multiply(factors: str, lengths: Mapping[str, int]) -> int:

@@ -14,9 +14,9 @@ from autograder.assignment.oracle.layouts.entries import (
     axis_orders,
     axis_sizes,
     cut_stacks,
+    is_matrix_stack,
     stack_tensors,
 )
-from autograder.sandbox.remote.replies import is_matrix
 
 ORDERS = ("md", "dm")
 ORDERS_IN_PARTS = ("cnd", "dcn", "cdn", "ndc", "ncd", "dnc")  # if the inner width has axes c and n
@@ -30,7 +30,7 @@ def mlp_matrices(shapes: Shapes, d: int) -> Stacks:
 
 def _select_matrices(stacks: Stacks, d: int) -> Stacks:
     return {
-        name: stack for name, stack in stacks.items() if is_matrix(stack.shape[1:]) and stack.size > (CHUNKS + 1) * d
+        name: stack for name, stack in stacks.items() if is_matrix_stack(stack, d) and stack.size > (CHUNKS + 1) * d
     }
 
 

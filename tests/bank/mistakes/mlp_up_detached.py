@@ -1,0 +1,13 @@
+# /// bank
+# about = "MLP: the hidden layer is detached, so the up-projection gets no gradient"
+# facts = "own"
+# extends = "reference"
+# unnamed = "a parameter without a gradient has no row: the line is unknown"
+# [loses]
+# "model.training" = "partial"
+# ///
+
+
+class MLP(MLP):
+    def forward(self, x):
+        return self.down(F.gelu(self.up(x)).detach())
