@@ -28,6 +28,7 @@ from autograder.core.atomic import write_whole
 from autograder.core.errors import BadInput
 from reference import handout
 from reference.handout import KERNEL
+from reference.pictures import PICTURES
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORD = "reference/derived.sha256"
@@ -148,6 +149,7 @@ DERIVATIVES: tuple[Derivative, ...] = (
     derive_from_handout("student/README.md", handout.make_readme),
     derive_from_handout("student/README.html", handout.make_readme_page),
     derive_from_handout("student/step-05.ipynb", handout.make_student_notebook),
+    *(Derivative("reference/measured.json", f"student/pictures/{name}.svg", draw) for name, draw in PICTURES.items()),
     # LMS packages leave out student/, so the grader has copies: the head for submissions without one, and the stubs to
     # detect unedited files and empty answers.
     Derivative("reference/head.py", "autograder/assignment/handed_out/head.py", make_python_stub),

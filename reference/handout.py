@@ -1,14 +1,15 @@
 """Generate the handout and the notebooks from one template, `step-05.md.jinja`.
 
 The template has the prose and the examples, and includes the rest: code from `gpt.py`, `head.py` and `paper.py`,
-written questions from `answers.md`, and figures from the course configuration. `notebook` is true while a notebook is
-rendered. jupytext turns Markdown into cells, and nbgrader removes the solutions. Cells have fixed ids, so the same
-texts give the same bytes.
+written questions from `answers.md`, and figures from the course configuration. `notebook` and `page` are true while a
+notebook or the HTML page is rendered. jupytext turns Markdown into cells, and nbgrader removes the solutions. Cells
+have fixed ids, so the same texts give the same bytes.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import math
 import re
 import warnings
@@ -19,7 +20,7 @@ from autograder.assignment.sizes import SIZES
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # required in a notebook
 CODE = ("gpt.py", "head.py", "paper.py")
-TEXTS = ("step-05.md.jinja", *CODE, "answers.md")
+TEXTS = ("step-05.md.jinja", *CODE, "answers.md", "measured.json")
 
 CELL_ID = re.compile(r'^```python id="[\w-]+"$', re.MULTILINE)
 BLANK_LINES = re.compile(r"(^```.*?^```$)|\n{3,}", re.MULTILINE | re.DOTALL)  # except in code
@@ -37,14 +38,17 @@ class TextError(Exception):
 
 def make_readme(texts: Texts) -> str:
     """Return the handout as Markdown. Raises TextError."""
-    return CELL_ID.sub("```python", _render(texts, notebook=False))
+    return CELL_ID.sub("```python", render(texts, notebook=False))
 
 
 def make_readme_page(texts: Texts) -> str:
     """Return the handout as an HTML page. Raises TextError."""
     from reference.page import render_page
+    from reference.pictures import PICTURES
 
-    return render_page(make_readme(texts))
+    measured = texts["measured.json"]
+    pictures = {name: draw(measured) for name, draw in PICTURES.items()}
+    return render_page(render(texts, notebook=False, page=True), pictures, json.loads(measured)["outputs"])
 
 
 def make_source_notebook(texts: Texts) -> str:
@@ -99,7 +103,8 @@ def compute_figures() -> dict[str, Any]:
     }
 
 
-def _render(texts: Texts, *, notebook: bool) -> str:
+def render(texts: Texts, *, notebook: bool, page: bool = False) -> str:
+    """Return the handout, for Markdown or the HTML ``page``, or the ``notebook``; code has ids. Raises TextError."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -130,7 +135,7 @@ def _render(texts: Texts, *, notebook: bool) -> str:
     tools = {"definition": definition, "solution": solution, "check": check, "question": question}
     try:
         text = environment.from_string(texts[TEXTS[0]]).render(
-            compute_figures(), **tools, notebook=notebook, imports=_find_imports(code)
+            compute_figures(), **tools, notebook=notebook, page=page, imports=_find_imports(code)
         )
     except jinja2.TemplateSyntaxError as error:
         raise TextError(f"line {error.lineno}: {error.message}") from error
@@ -152,7 +157,7 @@ def _build_notebook(texts: Texts) -> Any:
     from autograder.grading import rubric
 
     markdown = {"extension": ".md", "format_name": "markdown", "split_at_heading": True}
-    cells = jupytext.reads(_render(texts, notebook=True), fmt=markdown).cells
+    cells = jupytext.reads(render(texts, notebook=True), fmt=markdown).cells
     points = {
         f"check-{c.id}": 0 if c.bonus else sum(k.points for k in c.checks) for c in rubric.load(ASSIGNMENT).criteria
     }

@@ -64,6 +64,17 @@ class Browser:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
 
+    def prefer(self, scheme: str) -> None:
+        """Prefer the color scheme "light" or "dark"."""
+        self._call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def press(self, key: str, control: bool = False) -> None:
+        """Press a key, such as "Tab"."""
+        codes = {"Tab": 9, "Enter": 13}
+        given = {"key": key, "code": key, "windowsVirtualKeyCode": codes[key], "modifiers": 2 * control}
+        for kind in ("rawKeyDown", "keyUp"):
+            self._call("Input.dispatchKeyEvent", type=kind, **given)
+
     def open(self, path: Path) -> None:
         """Load a file and wait until it is loaded."""
         self._call("Page.navigate", url=path.absolute().as_uri())

@@ -18,9 +18,11 @@ from torch.nn import functional as F
 from autograder.assignment.mistakes import MISTAKES
 from autograder.assignment.oracle import parameter_count
 from autograder.assignment.sizes import SIZES
+from reference import handout, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 COURSE = SIZES.course
+SAMPLE = ROOT / "autograder" / "assignment" / "sample_text.txt"
 TEXTS = ("student/README.md", "reference/answers.md", "reference/gpt.py", "reference/paper.py")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Numbers worth checking: with a thousands separator, a decimal point, a sign, or after "about".
@@ -76,6 +78,18 @@ def overfit_one_batch(ref: Ref) -> tuple[float, float]:
         value.backward()
         optimizer.step()
     return losses[0], losses[-1]
+
+
+@torch.no_grad()
+def mean_loss_on_text(ref: Ref) -> float:
+    """Return the mean initial loss of ten models, each on 32 rows of real text."""
+    text = torch.tensor([SIZES.alphabet.index(c) for c in SAMPLE.read_text("utf-8")])
+    losses = []
+    for _ in range(10):
+        starts = torch.randint(len(text) - COURSE.T_max - 1, (32,)).tolist()
+        idx, targets = (torch.stack([text[i + k : i + k + COURSE.T_max] for i in starts]) for k in (0, 1))
+        losses.append(model_of(ref)(idx, targets)[1].item())
+    return statistics.mean(losses)
 
 
 def count_change(ref: Ref, change: Callable[[torch.nn.Module], object]) -> int:
@@ -153,6 +167,7 @@ def expected_figures(ref: Ref) -> dict[str, tuple[float, float]]:
     }
     measured = {
         "4.3": (first, 0.08),
+        "4.30": (mean_loss_on_text(ref), 0.06),
         "4.34": (median_loss(ref), 0.025),
         "4.341": (ref.paper.expected_initial_loss(n.V, n.d, (3 * n.d) ** -0.5), 0.0006),
         "4.20": (median_loss(ref, with_std(0.02)), 0.015),
@@ -235,7 +250,9 @@ def test_the_handout_has_the_notebooks_code_and_otherwise_only_imports(ref: Ref)
     code = ["".join(cell["source"]) + "\n" for cell in cells if cell["id"].startswith(("python-", "try-"))]
     blocks = BLOCK.findall((ROOT / "student" / "README.md").read_text("utf-8"))
     assert [block for block in blocks if block in code] == code
-    rest = [block for block in blocks if block not in code]
+    (head,) = ("".join(cell["source"]) + "\n" for cell in cells if cell["id"] == "Head")
+    assert head in blocks
+    rest = [block for block in blocks if block not in [*code, head]]
     with pytest.MonkeyPatch.context() as patch:
         for name in ("head", "gpt", "paper"):
             patch.setitem(__import__("sys").modules, name, getattr(ref, name))
@@ -250,15 +267,37 @@ def test_the_page_is_complete_and_self_contained() -> None:
     prose = re.sub(r"^```.*?^```$|`[^`\n]+`", "", text, flags=re.MULTILINE | re.DOTALL)
     assert page.count("<math") == prose.count("$$") // 2 + len(re.findall(r"(?<!\$)\$(?!\$)", prose)) // 2 > 50
     assert page.count("</math>") == page.count("<math")
-    shown = re.sub(r"<pre>.*?</pre>|<style>.*?</style>", "", page, flags=re.DOTALL)
+    shown = re.sub(r"<(pre|style|script)\b.*?</\1>", "", page, flags=re.DOTALL)
     assert "$" not in shown
     assert "\\" not in shown  # a TeX command left unconverted
-    code = re.findall(r'<pre><code class="language-python">(.*?)</code>', page, re.DOTALL)
-    assert [html.unescape(block) for block in code] == BLOCK.findall(text)
+    code = re.findall(r'<pre class="code" tabindex="0"><code>(.*?)</code>', page, re.DOTALL)
+    fences = re.findall(r"^```\w+\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert [html.unescape(re.sub("</?span[^>]*>", "", block)) for block in code] == fences
     headings = re.findall(r"^##+ .+$", prose, re.MULTILINE)
     names = re.findall(r'<h[23] id="([^"]+)"', page)
     assert len(headings) == len(names) == len(set(names))
-    links = re.findall(r'href="#([^"]+)"', page)
+    links = re.findall(r'<li><a href="#([^"]+)"', page)
     assert links == re.findall(r'<h2 id="([^"]+)"', page)
-    fetched = page.replace("http://www.w3.org/1998/Math/MathML", "")  # a namespace, not fetched
-    assert not re.search(r"https?:|<script|<link|src=|@import|url\(", fetched)
+    fetched = re.sub(r"http://www.w3.org/(1998/Math/MathML|2000/svg)", "", page)  # namespaces, not fetched
+    assert not re.search(r"https?:|<link|src=|@import", fetched)
+    assert len(page) < 500_000  # bytes, as it is ASCII but for a few signs
+
+
+def test_what_the_handout_shows_is_measured_again() -> None:
+    shown = json.loads(measure.MEASURED.read_text("utf-8"))
+    again = measure.measure_model()
+    assert shown["losses"] == pytest.approx(again["losses"], abs=0.02)
+    assert [x for row in shown["influence"] for x in row] == pytest.approx(
+        [x for row in again["influence"] for x in row], abs=0.02
+    )
+    texts = {name: (ROOT / "reference" / name).read_text("utf-8") for name in handout.TEXTS}
+    printed = measure.run_examples(handout.render(texts, notebook=False))
+    assert shown["outputs"].keys() == printed.keys()
+    number = re.compile(r"-?\d+\.\d+")
+    for name, text in printed.items():
+        if name == "try-training":
+            continue  # samples of characters, which one rounded probability can change
+        assert number.sub("x", shown["outputs"][name]) == number.sub("x", text), name
+        assert [*map(float, number.findall(shown["outputs"][name]))] == pytest.approx(
+            [*map(float, number.findall(text))], abs=2e-3
+        ), name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -245,23 +246,37 @@ def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.ran
             if is_usual
             else "The loss that forward returns is not the cross-entropy; fix that one first.",
         )
-    constant = [
-        p.name
-        for p in model.parameters
-        if p.grad and p.name in whole.block_parameters(model, n) and np.array_equal(before[p.name], trained[p.name])
-    ]
-    if constant and not whole.mistakes:
-        unused = {p.name for p in parameter_usage.unused_parameters(model, n, rng)}
-        if stuck := [name for name in constant if name not in unused]:
-            raise Partial(
-                f"{len(losses)} steps of Adam left {', '.join(stuck[:2] + ['...'] * (len(stuck) > 2))} unchanged: "
-                f"no gradient reaches {'it' if len(stuck) == 1 else 'them'}.",
-                "Is a tensor detached, or .data used, between there and the loss?",
-            )
+    in_blocks = whole.block_parameters(model, n)
+    constant = [name for name in in_blocks & trained.keys() if np.array_equal(before[name], trained[name])]
+    if constant and not whole.mistakes and (stuck := _find_without_gradient(model, n, idx, targets, constant, rng)):
+        raise Partial(
+            f"{len(losses)} steps of Adam left {', '.join(stuck[:2] + ['...'] * (len(stuck) > 2))} unchanged: no "
+            f"gradient reaches {'it' if len(stuck) == 1 else 'them'}.",
+            "Is a tensor detached, or .data used, between there and the loss?",
+        )
     notes.remark(
         f"{len(losses)} of at most {STEPS} steps of Adam (rate {RATE}) on one batch were enough: from {first:.2f} to "
         f"{last:.2f}."
     )
+
+
+def _find_without_gradient(
+    model: ModuleProxy,
+    n: Dims,
+    idx: np.ndarray,
+    targets: np.ndarray,
+    names: Collection[str],
+    rng: np.random.Generator,
+) -> list[str]:
+    """Return those of the trainable parameters ``names`` that affect the logits but never get a gradient.
+
+    The weights are random, since those of a model that starts with zeros can keep gradients at zero.
+    """
+    model.push(whole_model.draw_initial_like_weights(model, rng))
+    gradients = model.gradients(idx, targets)
+    unused = {p.name for p in parameter_usage.unused_parameters(model, n, rng)}
+    suspects = [p.name for p in model.parameters if p.grad and p.name in names and p.name not in unused]
+    return [name for name in suspects if name not in gradients or not gradients[name].any()]
 
 
 # --- shared -----------------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ SCALING_SQRT_L = _initial(
 )
 SCALING_REPEATED = _initial(
     "scaling_repeated",
-    "The blocks built earlier are scaled several times, as if the scaling ran inside the loop that builds the blocks.",
+    "Earlier blocks are scaled again for each later one, as if inside the loop that builds them.",
     "the indentation of the scaling loop",
     code=r"sqrt|\*\*",
 )

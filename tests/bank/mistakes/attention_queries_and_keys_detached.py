@@ -2,7 +2,6 @@
 # about = "attention: queries and keys use weight.data, so they get no gradient"
 # facts = "own"
 # extends = "reference"
-# unnamed = "a parameter without a gradient has no row: the line is unknown"
 # also = ["undefined_attribute"]
 # [loses]
 # "model.training" = "partial"
