@@ -32,7 +32,7 @@ def tool() -> ModuleType:
 def root(tool: ModuleType, tmp_path: Path) -> Path:
     """Return a copy of reference/ with everything derived from it."""
     (tmp_path / "reference").mkdir()
-    for name in (*NAMES, "answers.md", "step-05.md.jinja"):
+    for name in (*NAMES, "answers.md", "measured.json", "step-05.md.jinja"):
         shutil.copy(REPOSITORY / "reference" / name, tmp_path / "reference")
     assert tool.main([], root=tmp_path) == 0
     return tmp_path

@@ -24,6 +24,7 @@ from autograder.lms import package_files
 from autograder.submission.read import read_submission
 from autograder.workbench import history as runs
 from autograder.workbench import pack
+from reference.pictures import PICTURES
 from tests.conftest import ROOT
 from tests.test_cli import command, one_line
 
@@ -61,10 +62,9 @@ def test_the_bundle_has_the_assignment_and_the_grader_but_no_solutions(bundle):
     assert {name.split("/")[0] for name in files} == {
         *("student", "autograder", "requirements", "Makefile", "README.md", "LICENSE", "pyproject.toml")
     }
-    assert {name for name in files if name.startswith("student/")} == {
-        f"student/{name}"
-        for name in ("README.html", "README.md", "answers.md", "gpt.py", "head.py", "paper.py", "step-05.ipynb")
-    }
+    named = {"README.html", "README.md", "answers.md", "gpt.py", "head.py", "paper.py", "step-05.ipynb"}
+    named |= {f"pictures/{name}.svg" for name in PICTURES}
+    assert {name for name in files if name.startswith("student/")} == {f"student/{name}" for name in named}
     for name in files:
         text = (bundle / name).read_text("utf-8")
         assert "BEGIN SOLUTION" not in text, name
