@@ -179,6 +179,8 @@ def test_rows_sum_to_one(
             "" if causes else "Is the softmax over the key axis (dim=-1), and is its output used unchanged?",
             causes,
         )
+    if mistakes.filter_by_effect(Effect.WEIGHTS_DO_NOT_SUM_TO_ONE, attention_comparison.mistakes):
+        notes.remark("The sum is the same at every position, though not 1; the formula check deducts that.")
     matrix = read_attention_weights(student, attention_comparison)
     if matrix is not None:
         notes.record(attention=[[round(float(w), 4) for w in row] for row in matrix])

@@ -50,6 +50,7 @@ B, T = 2, 7
 # As many blocks as nothing else; 8 heads, since 4 or 6 blocks may be hard-coded.
 BLOCKS, HEADS = 3, 8
 STUBS = 8  # different ones, so that it shows which block is used
+WRONG_LOSS = "wrong loss"  # a symptom
 TRIAL = np.zeros((1, 2), np.int64)
 # Whatever explains a wrong loss has to hold for all of these; with T=V=11 some wrong reshapes don't raise.
 LOSS_SHAPES = ((B, T), (1, 1), (3, 11))
@@ -199,10 +200,12 @@ def test_loss(student: StudentCode, sizes: Sizes, rng: np.random.Generator) -> N
     if wrong:
         causes = explain_loss(passes) or explain_class_weights(model, n, passes, rng)
         ratios = ", ".join(f"{found.loss / found.right:.3g} at {found.idx.shape}" for found in passes)
+        measured = "" if causes else f" Ratios of the two: {ratios}."
         raise Failed(
             f"For idx of shape {wrong.idx.shape}, the loss is {wrong.loss:.4f}; the cross-entropy of the returned "
-            f"logits and the targets is {wrong.right:.4f}. Ratios: {ratios}.",
+            f"logits and the targets is {wrong.right:.4f}.{measured}",
             causes=causes,
+            symptom=WRONG_LOSS,
         )
     if any(found.is_flat for found in passes):
         raise Partial(
@@ -245,6 +248,7 @@ def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.ran
             "Are all parts registered as parameters, and does each of them get a gradient?"
             if is_usual
             else "The loss that forward returns is not the cross-entropy; fix that one first.",
+            symptom="" if is_usual else WRONG_LOSS,
         )
     in_blocks = whole.block_parameters(model, n)
     constant = [name for name in in_blocks & trained.keys() if np.array_equal(before[name], trained[name])]

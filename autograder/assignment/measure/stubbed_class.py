@@ -97,7 +97,7 @@ def find_wrong_arguments(
                 right, wrong = (", ".join(f"{k}={v}" for k, v in values.items()) for values in (sizes, given))
                 deducted.add(mistakes.block.CONSTRUCTOR_ARGUMENTS)
                 return Partial(
-                    f"{name} builds {part}({wrong}); it should build {part}({right}).",
+                    f"With {right}, {name} builds {part}({wrong}).",
                     causes=[mistakes.block.CONSTRUCTOR_ARGUMENTS],
                     part=part,
                 )

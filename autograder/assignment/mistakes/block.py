@@ -235,6 +235,6 @@ BLOCK_NORMS_MISSING = _block(
 )
 CONSTRUCTOR_ARGUMENTS = _block(
     "constructor_arguments",
-    "A part gets the wrong arguments, perhaps in the wrong order.",
+    "A part is built with wrong arguments: each should be passed on as the class itself gets it.",
     "the constructor call of that part",
 )

@@ -41,7 +41,7 @@ SIZE_IS_FLOAT = _exception(
 )
 SUPER_INIT_MISSING = _exception(
     "super_init_missing",
-    "nn.Module's __init__ has not run: call super().__init__() before setting any attribute.",
+    "nn.Module's __init__ has not run: call super().__init__(), with both parentheses, before setting any attribute.",
     "the first line of __init__",
     raises=(
         ("AttributeError", r"before Module\.__init__\(\) call"),

@@ -49,11 +49,17 @@ LOSS_WEIGHTS_CLASSES = _loss(
     "the weight and ignore_index arguments of F.cross_entropy",
 )
 LOSS_OF_INPUTS = _loss(
-    "loss_of_inputs", "That is the loss against idx instead of the targets.", "the arguments of the loss"
+    "loss_of_inputs",
+    "That is the loss against idx instead of the targets.",
+    "the arguments of the loss",
+    code="cross_entropy|nll_loss",
 )
 LOSS_NEGATED = _loss("loss_negated", "That is the correct loss with the wrong sign.", "the sign of the loss")
 LOSS_OF_LAST_POSITION = _loss(
-    "loss_of_last_position", "That is the loss at the last position only.", "the arguments of the loss"
+    "loss_of_last_position",
+    "That is the loss at the last position only.",
+    "the arguments of the loss",
+    code="cross_entropy|nll_loss",
 )
 LOGITS_REORDERED = _loss(
     "logits_reordered",
