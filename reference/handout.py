@@ -9,6 +9,7 @@ have fixed ids, so the same texts give the same bytes.
 from __future__ import annotations
 
 import ast
+import base64
 import json
 import math
 import re
@@ -23,6 +24,7 @@ CODE = ("gpt.py", "head.py", "paper.py")
 TEXTS = ("step-05.md.jinja", *CODE, "answers.md", "measured.json")
 
 CELL_ID = re.compile(r'^```python id="[\w-]+"$', re.MULTILINE)
+ATTACHMENT = re.compile(r"\]\(attachment:(\w+)\.svg\)")
 BLANK_LINES = re.compile(r"(^```.*?^```$)|\n{3,}", re.MULTILINE | re.DOTALL)  # except in code
 QUESTION = re.compile(
     r"^## (\d+)\. ([^\n]+) \((\d+) points(?:, optional)?\)\n(.*?)^### BEGIN SOLUTION$", re.MULTILINE | re.DOTALL
@@ -167,6 +169,8 @@ def _build_notebook(texts: Texts) -> Any:
         cell_id = cell.metadata.get("id")
         cell.id = cell_id or f"text-{number:02d}"
         cell.metadata.clear()
+        if names := ATTACHMENT.findall(cell.source):  # files beside a notebook get lost on the way to a platform
+            cell.attachments = {f"{name}.svg": {"image/svg+xml": _draw(name, texts)} for name in names}
         if cell.id.startswith("try-"):  # so that running the whole notebook goes on where code is still missing
             cell.metadata["tags"] = ["raises-exception"]
         if cell_id in points or cell_id in defined:
@@ -180,6 +184,12 @@ def _build_notebook(texts: Texts) -> Any:
                 "task": False,
             } | ({"points": points[cell_id]} if graded else {})
     return new_notebook(cells=cells, metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}})
+
+
+def _draw(name: str, texts: Texts) -> str:
+    from reference.pictures import PICTURES
+
+    return base64.b64encode(PICTURES[name](texts["measured.json"]).encode()).decode()
 
 
 def _serialise(nbformat: Any, notebook: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import math
@@ -259,6 +260,18 @@ def test_the_handout_has_the_notebooks_code_and_otherwise_only_imports(ref: Ref)
         for block in rest:
             assert all(re.match(r"(import|from) |$", line) for line in block.splitlines())
             exec(block, {})
+
+
+def test_each_picture_is_a_file_and_is_attached_to_the_notebook() -> None:
+    cells = json.loads((ROOT / "student" / "step-05.ipynb").read_text("utf-8"))["cells"]
+    attached = {}
+    for cell in cells:
+        shown = re.findall(r"\(attachment:([\w.]+)\)", "".join(cell["source"]))
+        assert {*shown} == {*cell.get("attachments", {})}
+        attached |= {name: data["image/svg+xml"] for name, data in cell.get("attachments", {}).items()}
+    files = {path.name: path.read_bytes() for path in (ROOT / "student" / "pictures").iterdir()}
+    assert {name: base64.b64decode(data) for name, data in attached.items()} == files
+    assert {*re.findall(r"\(pictures/([\w.]+)\)", (ROOT / "student" / "README.md").read_text("utf-8"))} == {*files}
 
 
 def test_the_page_is_complete_and_self_contained() -> None:
