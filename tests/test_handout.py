@@ -270,7 +270,7 @@ def test_each_picture_is_a_file_and_is_attached_to_the_notebook() -> None:
         assert {*shown} == {*cell.get("attachments", {})}
         attached |= {name: data["image/svg+xml"] for name, data in cell.get("attachments", {}).items()}
     files = {path.name: path.read_bytes() for path in (ROOT / "student" / "pictures").iterdir()}
-    assert {name: base64.b64decode(data) for name, data in attached.items()} == files
+    assert {name: base64.b64decode("".join(data)) for name, data in attached.items()} == files
     assert {*re.findall(r"\(pictures/([\w.]+)\)", (ROOT / "student" / "README.md").read_text("utf-8"))} == {*files}
 
 
