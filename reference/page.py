@@ -15,6 +15,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from reference.pictures import STYLE
+
 WEB = Path(__file__).parent / "web"
 FENCE = re.compile(r'python id="(?P<id>[\w-]+)"')
 # What keeps the interpreter's module from being a classic script, and from using a binary that it is given.
@@ -63,7 +65,7 @@ def render_page(text: str, pictures: Mapping[str, str], outputs: Mapping[str, st
     shared = resources.files("autograder.render").joinpath("templates/style.css").read_text("utf-8").strip()
     return environment.from_string(_read("page.html")).render(
         title=_get_text(tokens[1]),
-        style=f"{shared}\n{_read('page.css').strip()}",
+        style="\n".join(text.strip() for text in (shared, _read("page.css"), STYLE)),
         headings=headings,
         body=re.sub(
             r"<p>(<figure>.*?</figure>)</p>",
@@ -131,7 +133,7 @@ def _make_fence_rule(outputs: Mapping[str, str]) -> Callable[..., str]:
 def _make_image_rule(pictures: Mapping[str, str]) -> Callable[..., str]:
     def render(_: Any, tokens: list[Any], at: int, options: Any, env: Any) -> str:
         token = tokens[at]
-        svg = pictures[Path(token.attrs["src"]).stem]
+        svg = pictures[Path(token.attrs["src"]).stem].replace(f"<style>\n{STYLE}</style>\n", "")
         label = html.escape(token.content)
         return "<figure>" + svg.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1).strip() + "</figure>"
 

@@ -20,11 +20,13 @@ STYLE = """\
 .pic .one { fill: none; stroke: #0b5c7a; stroke-width: 2.5; }
 .pic .two { fill: none; stroke: #a2461b; stroke-width: 2.5; }
 .pic .soft { fill: #0b5c7a; fill-opacity: .12; stroke: #0b5c7a; }
+.pic .head { fill: #5a6169; stroke: none; }
+.pic .second { fill: #a2461b; stroke: none; }
 @media (prefers-color-scheme: dark) { @media not print {
 .pic text { fill: #e8eaed; } .pic .quiet { fill: #a3abb3; }
 .pic .box { fill: #212529; stroke: #a3abb3; } .pic .line { stroke: #a3abb3; }
 .pic .thick, .pic .one { stroke: #74c7e6; } .pic .ink { fill: #74c7e6; } .pic .two { stroke: #f0a27a; }
-.pic .soft { fill: #74c7e6; stroke: #74c7e6; }
+.pic .soft { fill: #74c7e6; stroke: #74c7e6; } .pic .head { fill: #a3abb3; } .pic .second { fill: #f0a27a; }
 } }
 """
 HEAD = (
@@ -213,11 +215,10 @@ def _svg(name: str, width: int, height: int, drawn: list[str]) -> str:
     heads = "".join(
         HEAD.format(f"{name}-{kind}", css) for kind, css in (("line", "head"), ("in", "ink"), ("two", "second"))
     )
-    style = STYLE + ".pic .head { fill: #5a6169; stroke: none; } .pic .second { fill: #a2461b; stroke: none; }\n"
     lines = "\n".join(drawn)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="pic" viewBox="0 0 {width} {height}" width="{width}">\n'
-        f"<style>\n{style}</style>\n<defs>{heads}</defs>\n{lines}\n</svg>\n"
+        f"<style>\n{STYLE}</style>\n<defs>{heads}</defs>\n{lines}\n</svg>\n"
     )
 
 
