@@ -254,9 +254,8 @@ def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.ran
     constant = [name for name in in_blocks & trained.keys() if np.array_equal(before[name], trained[name])]
     if constant and not whole.mistakes and (stuck := _find_without_gradient(model, n, idx, targets, constant, rng)):
         raise Partial(
-            f"{len(losses)} steps of Adam left {', '.join(stuck[:2] + ['...'] * (len(stuck) > 2))} unchanged: no "
-            f"gradient reaches {'it' if len(stuck) == 1 else 'them'}.",
-            "Is a tensor detached, or .data used, between there and the loss?",
+            f"{len(losses)} steps of Adam left {', '.join(stuck[:2] + ['...'] * (len(stuck) > 2))} unchanged.",
+            causes=[mistakes.model.PARAMETER_WITHOUT_GRADIENT],
         )
     notes.remark(
         f"{len(losses)} of at most {STEPS} steps of Adam (rate {RATE}) on one batch were enough: from {first:.2f} to "

@@ -202,6 +202,12 @@ PARAMETER_FROZEN = _model(
     "A parameter has requires_grad=False, so it never trains; every parameter of this model should.",
     "where requires_grad is set",
 )
+PARAMETER_WITHOUT_GRADIENT = _model(
+    "parameter_without_gradient",
+    "No gradient reaches these parameters: a tensor is detached, or .data is used.",
+    "detach, .data and no_grad in the class that owns them",
+    code=r"detach|\.data|no_grad",
+)
 ROW_WITHOUT_GRADIENT = _model(
     "row_without_gradient",
     "Some rows of an embedding get no gradient, so they never train; the course's text has no padding token.",

@@ -2,6 +2,7 @@
 # about = "attention: queries and keys use weight.data, so they get no gradient"
 # facts = "own"
 # extends = "reference"
+# names = ["parameter_without_gradient"]
 # also = ["undefined_attribute"]
 # [loses]
 # "model.training" = "partial"

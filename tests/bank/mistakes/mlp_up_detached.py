@@ -2,7 +2,7 @@
 # about = "MLP: the hidden layer is detached, so the up-projection gets no gradient"
 # facts = "own"
 # extends = "reference"
-# unnamed = "a parameter without a gradient has no row: the line is unknown"
+# names = ["parameter_without_gradient"]
 # [loses]
 # "model.training" = "partial"
 # ///
