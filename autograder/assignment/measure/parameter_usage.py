@@ -193,7 +193,9 @@ def unused_parameters(model: ModuleProxy, dims: Dims, rng: np.random.Generator, 
     candidates = [p for p in model.parameters if p.name in weights]
     for p in sorted(candidates, key=lambda p: (-p.size, rng.random()))[:LOOKED_AT]:
         changed = weights[p.name].copy()
-        changed[rng.integers(len(changed)) if p.shape else ()] *= -1
+        # Not by one factor: a slice may hold queries and keys, whose product keeps its value if both change sign.
+        part = rng.integers(len(changed)) if p.shape else ()
+        changed[part] *= rng.uniform(-1.5, -0.5, changed[part].shape).astype(np.float32)
         before, logits = logits, _logits_with(model, {p.name: changed}, few, dims)
         if _differ(before, logits) or _differ(
             *(_logits_with(model, {p.name: value}, every, dims) for value in (weights[p.name], changed))

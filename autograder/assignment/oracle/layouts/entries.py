@@ -34,25 +34,37 @@ CHUNKS = 4
 FORMS = {"H": "h", "w": "k", "u": "t"}  # the same axis: heads in reverse, heads of full width, one more position
 MAX_ENTRIES = 6_000_000  # of all tensors, seven times those of the course's model: a shape is only a claim
 # Tensors that hold several roles end to end: the lengths of the pieces along one axis, as products.
-BIAS_IN_MATRIX = (("d", "1"), ("1", "d"), ("4d", "1"), ("1", "4d"))  # as a row or a column
+
+
+def _in_any_order(*pieces: str) -> tuple[tuple[str, ...], ...]:
+    return (*dict.fromkeys(itertools.permutations(pieces)),)
+
+
+BIAS_IN_MATRIX = (*_in_any_order("d", "1"), *_in_any_order("4d", "1"))  # as a row or a column
 PIECES = {
     "attention": (
         *BIAS_IN_MATRIX,
-        *(("4dd", "d"), ("d", "4dd"), ("3dd", "d", "dd")),
-        *itertools.permutations(("dd", "d")),
+        *_in_any_order("dd", "d"),
+        *_in_any_order("4dd", "d"),
+        ("3dd", "d", "dd"),
     ),
     "mlp": (
         *BIAS_IN_MATRIX,
-        *itertools.permutations(("4d", "d")),
-        *itertools.permutations(("4dd", "4d")),
-        *itertools.permutations(("4dd", "d")),
-        *dict.fromkeys(itertools.permutations(("4dd", "4d", "4dd", "d"))),
+        *_in_any_order("4d", "d"),
+        *_in_any_order("4", "1"),  # both biases as rows of width d
+        *_in_any_order("4dd", "4d"),
+        *_in_any_order("4dd", "d"),
+        *_in_any_order("d", "d", "1"),  # a row for each hidden unit
+        *_in_any_order("4d", "4d", "4", "1"),
+        *_in_any_order("4dd", "4dd", "4d", "d"),
     ),
     "model": (
-        *itertools.permutations(("v", "t")),
-        *dict.fromkeys(itertools.permutations(("v", "t", "v"))),
-        *itertools.permutations(("vd", "td")),
-        *dict.fromkeys(itertools.permutations(("vd", "td", "vd"))),
+        *_in_any_order("v", "t"),
+        *_in_any_order("v", "v", "t"),
+        *_in_any_order("v", "v", "t", "2"),  # with the final norm
+        *_in_any_order("vd", "td"),
+        *_in_any_order("vd", "vd", "td"),
+        *_in_any_order("vd", "vd", "td", "2d"),
     ),
 }
 MAX_CUTS = 200  # of all tensors together
@@ -134,7 +146,7 @@ def _cut_stack(name: str, stack: np.ndarray, component: str, lengths: Mapping[st
 
 def is_matrix_stack(stack: np.ndarray, d: int) -> bool:
     """Return whether the tensors of a stack are matrices, which may be stored flat."""
-    return is_matrix(stack.shape[1:]) or stack[0].size % d**2 == 0
+    return (is_matrix(stack.shape[1:]) and stack.size > d) or stack[0].size % d**2 == 0
 
 
 def _multiply(factors: str, lengths: Mapping[str, int]) -> int:

@@ -47,11 +47,14 @@ def _layouts_of_stacks(stacks: Stacks, lengths: dict[str, int]) -> Iterator[tupl
 
 
 def _find_tables(stacks: Stacks, letter: str, lengths: dict[str, int]) -> Iterator[Source]:
-    """Yield the tensors whose axes are ``letter`` and d, in either order."""
+    """Yield the tensors, or parts of one, whose axes are ``letter`` and d, in either order."""
     for name, stack in stacks.items():
-        parts = len(stack)
-        for axes in (f"r{letter}d", f"rd{letter}"):
+        parts, rest = divmod(stack.size, lengths[letter] * lengths["d"])
+        if rest or not 1 <= parts <= MAX_TABLES:
+            continue
+        orders = (f"{letter}d", f"d{letter}")
+        for axes in (f"{order[:at]}r{order[at:]}" for at in range(3 if parts > 1 else 1) for order in orders):
             if split_axes(stack, axes, {**lengths, "r": parts}) is not None:
                 yield from (Source((name,), axes, part, parts) for part in range(parts))
-                if stack.shape[-1] in (lengths[letter], lengths["d"]):  # not flat, so in one order
+                if stack.shape[-1] in (lengths[letter], lengths["d"], parts):  # not flat, so in one order
                     break
