@@ -5,7 +5,6 @@
 # [loses]
 # "attention.formula" = "failed"
 # "attention.heads" = "failed"
-# "model.composition" = "failed"
 # "model.gradients" = "failed"
 # "parameters.total" = "failed"
 # "parameters.other_sizes" = "failed"
