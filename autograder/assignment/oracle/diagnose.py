@@ -55,7 +55,7 @@ class Query:
     @cached_property
     def stacks(self) -> layouts.Stacks:
         """The tensors as layouts name them."""
-        return layouts.stack_both_ways(self.shapes, self.sizes)
+        return layouts.stack_both_ways(self.shapes)
 
     def fits(self, function: Function, cases: list[Case] | None = None) -> bool:
         """Return whether ``function`` gives the student's outputs, each entry to the tolerance times the largest."""

@@ -39,8 +39,7 @@ def attention_layouts(shapes: Shapes, d: int, H: int, rare: bool = True) -> Iter
     if H < 1 or d % H:
         return
     lengths = axis_sizes({"d": d, "H": H})
-    by_name, by_shape = stack_tensors(shapes), stack_tensors(shapes, by_name=False)
-    for alternatives in ([by_name], [by_shape], [*cut_stacks(by_name, "attention", lengths)]):
+    for alternatives in _list_alternatives(shapes, lengths):
         assigned = [(stacks, roles) for stacks in alternatives for roles in _assign_stacks(stacks, lengths)]
         separate = [_is_separate(roles["o"][0], stacks) for stacks, roles in assigned]
         common = [
@@ -56,6 +55,14 @@ def attention_layouts(shapes: Shapes, d: int, H: int, rare: bool = True) -> Iter
                     yield from _add_biases(dict(zip(roles, chosen, strict=True)), stacks, lengths)
         if assigned:
             return
+
+
+def _list_alternatives(shapes: Shapes, lengths: Mapping[str, int]) -> Iterator[list[Stacks]]:
+    """Yield the ways to stack the tensors; the later ones matter only if no earlier one can be assigned."""
+    by_name = stack_tensors(shapes)
+    yield [by_name]
+    yield [stack_tensors(shapes, by_name=False)]
+    yield [*cut_stacks(by_name, "attention", lengths)]
 
 
 def _assign_stacks(stacks: Stacks, lengths: Mapping[str, int]) -> Iterator[dict[str, Slot]]:

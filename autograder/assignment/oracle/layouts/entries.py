@@ -33,7 +33,6 @@ AXES = {
 CHUNKS = 4
 FORMS = {"H": "h", "w": "k", "u": "t"}  # the same axis: heads in reverse, heads of full width, one more position
 MAX_ENTRIES = 6_000_000  # of all tensors, seven times those of the course's model: a shape is only a claim
-# Tensors that hold several roles end to end: the lengths of the pieces along one axis, as products.
 
 
 def _in_any_order(*pieces: str) -> tuple[tuple[str, ...], ...]:
@@ -41,6 +40,7 @@ def _in_any_order(*pieces: str) -> tuple[tuple[str, ...], ...]:
 
 
 BIAS_IN_MATRIX = (*_in_any_order("d", "1"), *_in_any_order("4d", "1"))  # as a row or a column
+# Tensors that hold several roles end to end: the lengths of the pieces along one axis, as products.
 PIECES = {
     "attention": (
         *BIAS_IN_MATRIX,
@@ -122,26 +122,45 @@ def stack_tensors(shapes: Shapes, by_name: bool = True) -> Stacks:
 
 def cut_stacks(stacks: Stacks, component: str, lengths: Mapping[str, int]) -> Iterator[Stacks]:
     """Yield the stacks with each tensor cut that can hold several roles end to end, in every way; none if none can."""
-    cuts = {name: ways for name, stack in stacks.items() if (ways := [*_cut_stack(name, stack, component, lengths)])}
+    cuts = {name: ways for name, stack in stacks.items() if (ways := [*_find_cuts(stack, component, lengths)])}
     if not cuts or math.prod(map(len, cuts.values())) > MAX_CUTS:
         return
-    for chosen in itertools.product(*cuts.values()):
-        pieces = dict(zip(cuts, chosen, strict=True))
-        yield {
-            name: value for whole, stack in stacks.items() for name, value in pieces.get(whole, {whole: stack}).items()
-        }
+    for selected in itertools.product(*cuts.values()):
+        chosen = dict(zip(cuts, selected, strict=True))
+        held: dict[str, np.ndarray] = {}
+        for name, stack in stacks.items():
+            if name in chosen:
+                axis, pieces = chosen[name]
+                names = (f"{name}{PIECE}{axis} {'+'.join(pieces)} {number}" for number in range(len(pieces)))
+                held.update(zip(names, _cut(stack, axis, pieces, lengths), strict=True))
+            else:
+                held[name] = stack
+        yield held
 
 
-def _cut_stack(name: str, stack: np.ndarray, component: str, lengths: Mapping[str, int]) -> Iterator[Stacks]:
-    for axis in range(1, stack.ndim):
-        for pieces in PIECES[component]:
-            ends = [*itertools.accumulate(_multiply(piece, lengths) for piece in pieces)]
-            if ends[-1] == stack.shape[axis]:
-                values = zip(pieces, np.split(stack, ends[:-1], axis), strict=True)
-                yield {
-                    f"{name}{PIECE}{axis} {'+'.join(pieces)} {i}": value.squeeze(axis) if piece == "1" else value
-                    for i, (piece, value) in enumerate(values)
-                }
+def _find_cuts(stack: np.ndarray, component: str, lengths: Mapping[str, int]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yield the axis and the pieces along it."""
+    sizes = {pieces: sum(_multiply(piece, lengths) for piece in pieces) for pieces in PIECES[component]}
+    for axis, length in enumerate(stack.shape[1:], start=1):
+        yield from ((axis, pieces) for pieces, size in sizes.items() if size == length)
+
+
+def _cut(stack: np.ndarray, axis: int, pieces: Sequence[str], lengths: Mapping[str, int]) -> list[np.ndarray]:
+    """Cut a stack along an axis; raise KeyError or ValueError if the pieces do not fit."""
+    ends = [*itertools.accumulate(_multiply(piece, lengths) for piece in pieces)]
+    if ends[-1] != stack.shape[axis]:
+        raise ValueError(f"axis {axis} of {stack.shape} is not {' + '.join(pieces)}")
+    values = zip(pieces, np.split(stack, ends[:-1], axis), strict=True)
+    return [value.squeeze(axis) if piece == "1" else value for piece, value in values]
+
+
+def _get_stack(name: str, stacks: Stacks, lengths: Mapping[str, int]) -> np.ndarray:
+    """Return the stack, or the piece of one, that a source names."""
+    whole, _, cut = name.partition(PIECE)
+    if not cut:
+        return stacks[name]
+    axis, pieces, number = cut.split()
+    return _cut(stacks[whole], int(axis), pieces.split("+"), lengths)[int(number)]
 
 
 def is_matrix_stack(stack: np.ndarray, d: int) -> bool:
@@ -153,17 +172,9 @@ def _multiply(factors: str, lengths: Mapping[str, int]) -> int:
     return math.prod(int(factor) if factor.isdigit() else lengths[factor] for factor in factors)
 
 
-def stack_both_ways(shapes: Shapes, sizes: Mapping[str, int]) -> Stacks:
-    """Return all stacks that a source may name: by name, by shape only, and their pieces."""
-    lengths = axis_sizes(sizes)
-    components = PIECES if "v" in lengths else PIECES.keys() - {"model"}
-    by_name, by_shape = stack_tensors(shapes), stack_tensors(shapes, by_name=False)
-    found = {**by_shape, **by_name}
-    for component in components:
-        for name, stack in by_name.items():
-            for pieces in _cut_stack(name, stack, component, lengths):
-                found |= pieces
-    return found
+def stack_both_ways(shapes: Shapes) -> Stacks:
+    """Return all stacks that a source may name: by name, and by shape only."""
+    return {**stack_tensors(shapes, by_name=False), **stack_tensors(shapes)}
 
 
 def axis_sizes(sizes: Mapping[str, int]) -> dict[str, int]:
@@ -218,7 +229,7 @@ def find_entries(role: str, source: Source, stacks: Stacks, lengths: Mapping[str
     if not source.tensors:
         value = np.full([lengths[letter] for letter in wanted], source.part)
         return np.where(np.eye(lengths["d"]).reshape(value.shape) == 1, ONE, ZERO) if role == "o" else value
-    values = [stacks[name] for name in source.tensors]
+    values = [_get_stack(name, stacks, lengths) for name in source.tensors]
     value = values[0] if len(wanted) > 1 else np.concatenate([value.reshape(-1) for value in values])
     lengths = {**lengths, "r": source.parts}
     unknown = [letter for letter in source.axes if letter not in lengths]
@@ -249,7 +260,7 @@ def uses_all(layout: Layout, shapes: Shapes) -> bool:
 
 def build_layout(layout: Layout, shapes: Shapes, sizes: Mapping[str, int]) -> dict[str, np.ndarray] | None:
     """Return the entry numbers of each role of ``layout``; None if the tensors do not fit it."""
-    stacks, lengths = stack_both_ways(shapes, sizes), axis_sizes(sizes)
+    stacks, lengths = stack_both_ways(shapes), axis_sizes(sizes)
     try:
         return {role: find_entries(role, source, stacks, lengths) for role, source in layout.items()}
     except (KeyError, ValueError):

@@ -37,7 +37,7 @@ def _select_matrices(stacks: Stacks, d: int) -> Stacks:
 def mlp_layouts(shapes: Shapes, d: int) -> Iterator[Layout]:
     """Yield layouts of an MLP's tensors as up (d, m), down (m, d) and their biases, for any inner width m."""
     stacks = stack_tensors(shapes)
-    for held in (stacks, *cut_stacks(stacks, "mlp", axis_sizes({"d": d}))):
+    for held in itertools.chain([stacks], cut_stacks(stacks, "mlp", axis_sizes({"d": d}))):
         yield from _layouts_of_stacks(held, d)
 
 

@@ -26,7 +26,7 @@ def model_layouts(shapes: Shapes, V: int, T_max: int, d: int) -> Iterator[tuple[
     """Yield layouts of GPT's own tensors as tok, pos, head and final norm, each with the mistake that it implies."""
     stacks = stack_tensors(shapes)
     lengths = axis_sizes({"d": d, "V": V, "T_max": T_max})
-    for held in (*cut_stacks(stacks, "model", lengths), stacks):
+    for held in itertools.chain([stacks], cut_stacks(stacks, "model", lengths)):
         yield from _layouts_of_stacks(held, lengths)
 
 
