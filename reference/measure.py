@@ -12,7 +12,7 @@ import io
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,36 +25,40 @@ POSITIONS = 16  # in the influence matrix
 EXAMPLE = re.compile(r'^```python id="((?:python|try)-[\w-]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
+@contextlib.contextmanager
+def _reference_importable() -> Iterator[None]:
+    """Let `import gpt` find the reference, as in a student's folder."""
+    sys.path.insert(0, str(HERE))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(HERE))
+
+
 def run_examples(text: str) -> dict[str, str]:
     """Return what each example of the handout (with ids) prints, run in order as in the notebook."""
     import torch
 
-    sys.path.insert(0, str(HERE))
-    try:
+    printed = {}
+    with _reference_importable():
         names: dict[str, Any] = {}
         exec("import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F", names)
         exec("from head import Head\nfrom gpt import GPT, shape_table\nfrom paper import *", names)
-        printed = {}
         for name, code in EXAMPLE.findall(text):
             torch.manual_seed(0)
             output = io.StringIO()
             with contextlib.redirect_stdout(output):
                 exec(code, names)
             printed[name] = output.getvalue()
-        return printed
-    finally:
-        sys.path.remove(str(HERE))
+    return printed
 
 
-def measure_model() -> dict[str, Any]:
-    """Return the losses of training on one batch, and how much each position's logits depend on each token."""
+def measure_influence() -> list[list[float]]:
+    """Return how much the logits at each position (rows) depend on each token (columns), in a new model."""
     import torch
 
-    sys.path.insert(0, str(HERE))
-    try:
+    with _reference_importable():
         from gpt import GPT
-    finally:
-        sys.path.remove(str(HERE))
     n = SIZES.course
     torch.manual_seed(0)
     model = GPT(**n.arguments())
@@ -66,6 +70,18 @@ def measure_model() -> dict[str, Any]:
             changed = idx.clone()
             changed[0, s] = (changed[0, s] + 1) % n.V
             influence[:, s] = (model(changed) - before).abs().amax(-1)[0]
+    return [[round(x, 3) for x in row] for row in influence.tolist()]
+
+
+def measure_losses() -> list[float]:
+    """Return the losses of training on one batch: before the first step, and after each."""
+    import torch
+
+    with _reference_importable():
+        from gpt import GPT
+    n = SIZES.course
+    torch.manual_seed(0)
+    model = GPT(**n.arguments())
     idx, targets = torch.randint(n.V, (2, ROWS, n.T_max))
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
     losses = []
@@ -75,7 +91,7 @@ def measure_model() -> dict[str, Any]:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return {"losses": losses, "influence": [[round(x, 3) for x in row] for row in influence.tolist()]}
+    return losses
 
 
 def main() -> None:
@@ -84,7 +100,11 @@ def main() -> None:
     texts: Mapping[str, str] = {
         name: (HERE / name).read_text("utf-8") for name in handout.TEXTS if name != MEASURED.name
     }
-    measured = {"outputs": run_examples(handout.render(texts, notebook=False))} | measure_model()
+    measured = {
+        "outputs": run_examples(handout.render(texts, notebook=False)),
+        "losses": measure_losses(),
+        "influence": measure_influence(),
+    }
     MEASURED.write_text(json.dumps(measured, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
