@@ -151,7 +151,7 @@ def test_rows_have_names_and_words_of_their_own() -> None:
         assert not re.search(r"[.?] \(", row.full_text)
         assert bool(row.look) != row.accepted
         compared = row.component in (*SIZES, "any")
-        whole = f"{DIFFERS} {row.full_text} The rest of the class is correct." if compared else row.full_text
+        whole = f"{DIFFERS} {row.full_text} Everything else in the class is correct." if compared else row.full_text
         assert len(textwrap.wrap(whole, WIDTH)) <= (LINES if compared else LINES - 1), whole
         assert not any(line in row.full_text.replace(" ", "") for line in SOLUTION)
 

@@ -179,7 +179,7 @@ def format_source(place: Location) -> Markup:
     for number, text in enumerate((line[indent:] for line in lines), place.first):
         code = escape(text)
         if number == place.line and place.column:
-            start, end = place.column - 1 - indent, place.end_column - 1 - indent
+            start, end = (max(0, column - 1 - indent) for column in (place.column, place.end_column))
             code = Markup("{}<mark>{}</mark>{}").format(text[:start], text[start:end], text[end:])
         is_here = Markup(' class="here"') if number == place.line else ""
         rows.append(Markup('<span{}><span class="n">{:>{}}</span> {}</span>').format(is_here, number, digits, code))

@@ -250,8 +250,9 @@ def test_training(student_about_gpt: StudentCode, whole: WholeModel, rng: np.ran
             else "The loss that forward returns is not the cross-entropy; fix that one first.",
             symptom="" if is_usual else WRONG_LOSS,
         )
-    in_blocks = whole.block_parameters(model, n)
-    constant = [name for name in in_blocks & trained.keys() if np.array_equal(before[name], trained[name])]
+    constant = {name for name, value in trained.items() if np.array_equal(before[name], value)}
+    if constant:
+        constant &= whole.block_parameters(model, n)
     if constant and not whole.mistakes and (stuck := _find_without_gradient(model, n, idx, targets, constant, rng)):
         raise Partial(
             f"{len(losses)} steps of Adam left {', '.join(stuck[:2] + ['...'] * (len(stuck) > 2))} unchanged.",

@@ -383,7 +383,7 @@ def raise_verdict(comparison: Comparison, what: str, notes: Notes, elsewhere: Se
             notes.remark(" ".join(remarks))
         return
     kind = Partial if all(len(rows) == 1 for rows in explanations) else Failed
-    rest = "The rest of the class is correct." if kind is Partial else ""
+    rest = "Everything else in the class is correct." if kind is Partial else ""
     if len(explanations) > 1:
         raise kind(
             describe_difference(comparison, what), rest, [row for rows in explanations for row in rows], either=True
