@@ -282,7 +282,7 @@ SOFTMAX_OVER_BATCH = _attention(
 )
 SOFTMAX_MISSING = _attention(
     "softmax_missing",
-    "There is no softmax: masked scores are set to 0, the others serve as attention weights.",
+    "There is no softmax: the scores, 0 where masked, serve as attention weights.",
     "the lines between attention scores and attention weights",
     steps=(Steps(softmax=lambda scores: scores.masked_fill(scores <= FINITE, 0.0)),),
     effects=Effect.WEIGHTS_DO_NOT_SUM_TO_ONE,
