@@ -145,6 +145,7 @@ DERIVATIVES: tuple[Derivative, ...] = (
     Derivative("reference/head.py", "student/head.py", make_python_stub),
     Derivative("reference/gpt.py", "student/gpt.py", make_python_stub),
     Derivative("reference/paper.py", "student/paper.py", make_python_stub),
+    Derivative("reference/verify.py", "student/verify.py", make_python_stub),
     Derivative("reference/answers.md", "student/answers.md", make_markdown_stub),
     derive_from_handout("student/README.md", handout.make_readme),
     derive_from_handout("student/README.html", handout.make_readme_page),
@@ -155,6 +156,7 @@ DERIVATIVES: tuple[Derivative, ...] = (
     Derivative("reference/head.py", "autograder/assignment/handed_out/head.py", make_python_stub),
     Derivative("reference/gpt.py", "autograder/assignment/handed_out/stub/gpt.py", make_python_stub),
     Derivative("reference/paper.py", "autograder/assignment/handed_out/stub/paper.py", make_python_stub),
+    Derivative("reference/verify.py", "autograder/assignment/handed_out/stub/verify.py", make_python_stub),
     Derivative("reference/answers.md", "autograder/assignment/handed_out/stub/answers.md", make_markdown_stub),
     derive_from_handout("autograder/assignment/handed_out/stub/step-05.ipynb", handout.make_student_notebook),
 )

@@ -1,9 +1,9 @@
 """Generate the handout and the notebooks from one template, `step-05.md.jinja`.
 
-The template has the prose and the examples, and includes the rest: code from `gpt.py`, `head.py` and `paper.py`,
-written questions from `answers.md`, and figures from the course configuration. `notebook` and `page` are true while a
-notebook or the HTML page is rendered. jupytext turns Markdown into cells, and nbgrader removes the solutions. Cells
-have fixed ids, so the same texts give the same bytes.
+The template has the prose and the examples, and includes the rest: code from the files in CODE, written questions from
+`answers.md`, and figures from the course configuration. `notebook` and `page` are true while a notebook or the HTML
+page is rendered. jupytext turns Markdown into cells, and nbgrader removes the solutions. Cells have fixed ids, so the
+same texts give the same bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from autograder.assignment.sizes import SIZES
 
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}  # required in a notebook
-CODE = ("gpt.py", "head.py", "paper.py")
+CODE = ("gpt.py", "head.py", "paper.py", "verify.py")
 TEXTS = ("step-05.md.jinja", *CODE, "answers.md", "measured.json")
 
 CELL_ID = re.compile(r'^```python id="[\w-]+"$', re.MULTILINE)

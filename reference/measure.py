@@ -43,7 +43,9 @@ def run_examples(text: str) -> dict[str, str]:
     with _reference_importable():
         names: dict[str, Any] = {}
         exec("import math\nimport torch\nfrom torch import nn\nfrom torch.nn import functional as F", names)
-        exec("from head import Head\nfrom gpt import GPT, shape_table\nfrom paper import *", names)
+        exec(
+            "from head import Head\nfrom gpt import GPT, shape_table\nfrom paper import *\nfrom verify import *", names
+        )
         for name, code in EXAMPLE.findall(text):
             torch.manual_seed(0)
             output = io.StringIO()

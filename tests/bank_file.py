@@ -13,7 +13,7 @@
     # ///
 
 A line ``#: file head.py`` starts the text of another file; the text before the first such line is gpt.py. Without a
-paper.py, the reference's is used.
+paper.py or verify.py, the reference's is used.
 
 A file may also extend "stub" (student/), or another file of the bank, such as "mistakes/mlp_relu". Instead of
 [loses], the header may say ``like = "mistakes/mlp_relu"``: the submission deserves exactly the result of that file
@@ -34,8 +34,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BANK = ROOT / "tests" / "bank"
-REFERENCE = {name: (ROOT / "reference" / name).read_bytes() for name in ("gpt.py", "paper.py")}
-STUB = {name: (ROOT / "student" / name).read_bytes() for name in ("gpt.py", "paper.py")}
+REFERENCE = {name: (ROOT / "reference" / name).read_bytes() for name in ("gpt.py", "paper.py", "verify.py")}
+STUB = {name: (ROOT / "student" / name).read_bytes() for name in ("gpt.py", "paper.py", "verify.py")}
 BONUS = ("bonus.weight_tying", "bonus.batched_heads", "bonus.qk_ov")
 HEADER = re.compile(rb"^# /// bank\r?\n(?P<toml>(?:#.*\r?\n)*?)# ///\r?$", re.MULTILINE)
 SECTION = re.compile(rb"^#: file (\S+\.py)\r?\n", re.MULTILINE)
@@ -87,7 +87,10 @@ def load(path: Path) -> BankFile:
     return BankFile(
         path=path,
         about=facts["about"],
-        files={"paper.py": REFERENCE["paper.py"]} | base | files | {"gpt.py": base.get("gpt.py", b"") + first},
+        files={name: REFERENCE[name] for name in ("paper.py", "verify.py")}
+        | base
+        | files
+        | {"gpt.py": base.get("gpt.py", b"") + first},
         names=facts.get("names", like.names if like else []),
         also=facts.get("also", like.also if like else []),
         unnamed=facts.get("unnamed", ""),

@@ -133,6 +133,7 @@ OPERATIONS = {
     "pull": ["initial_loss", "model", "bonus"],
     "call": ["attention", "model", "causality", "generation"],
     "call_function": ["shapes", "bonus", "paper"],
+    "call_with_module": ["verification"],
     "compute_gradients": ["model"],
     "train": ["model"],
     "trace": ["shapes"],

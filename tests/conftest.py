@@ -57,7 +57,7 @@ def ref() -> Iterator[SimpleNamespace]:
     """Yield the modules of reference/, then remove them from sys.modules, since a student's have the same names."""
     import torch
 
-    names, folder = ("head", "gpt", "paper"), ROOT / "reference"
+    names, folder = ("head", "gpt", "paper", "verify"), ROOT / "reference"
     threads = torch.get_num_threads()
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(folder))

@@ -112,7 +112,7 @@ def main() -> None:
     given = parser.parse_args()
     rows = rubric.load(ASSIGNMENT)
     bonus = {criterion.id for criterion in rows.criteria if criterion.bonus}
-    files = {name: (ROOT / "reference" / name).read_bytes() for name in ("gpt.py", "head.py", "paper.py")}
+    files = {name: (ROOT / "reference" / name).read_bytes() for name in ("gpt.py", "head.py", "paper.py", "verify.py")}
     files |= bank_file.load(given.of).files if given.of else {}
     found = [(name, *one) for name in FILES for one in mutants(files[name].decode())]
     chosen = random.Random(given.seed).sample(found, min(given.count, len(found)))

@@ -12,6 +12,7 @@ from typing import Any
 from autograder.submission import notebook
 
 BY_HAND = re.compile(r"^(?=@|class |def |import |from )", re.MULTILINE)  # pieces of code that does not parse
+FROM_PAPER = re.compile(r"^from paper import .*\n", re.MULTILINE)
 FROM_HEAD = re.compile(r"^from head import Head.*\n", re.MULTILINE)
 
 
@@ -31,10 +32,11 @@ def cells_of(source: str) -> list[str]:
 
 
 def of_files(files: Mapping[str, bytes]) -> bytes:
-    """Return a notebook with the definitions of head.py, gpt.py and paper.py, in that order."""
-    texts = [files[name].decode() for name in ("head.py", "gpt.py", "paper.py") if name in files]
+    """Return a notebook with the definitions of these files, in this order."""
+    texts = [files[name].decode() for name in ("head.py", "gpt.py", "paper.py", "verify.py") if name in files]
     if "head.py" in files:
         texts = [FROM_HEAD.sub("", text) for text in texts]
+    texts = [FROM_PAPER.sub("", text) for text in texts]
     return notebook.write([cell for text in texts for cell in cells_of(text)])
 
 

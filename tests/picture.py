@@ -32,7 +32,7 @@ def two_mistakes(folder: Path) -> Path:
     """Write the reference to ``folder``, with the softmax over the wrong axis and an MLP of half the width."""
     changes = {"head.py": ("softmax(scores, dim=-1)", "softmax(scores, dim=1)"), "gpt.py": ("4 * d", "2 * d")}
     folder.mkdir()
-    for name in ("gpt.py", "head.py", "paper.py"):
+    for name in ("gpt.py", "head.py", "paper.py", "verify.py"):
         text = (ROOT / "reference" / name).read_text("utf-8")
         (folder / name).write_text(text.replace(*changes[name]) if name in changes else text, "utf-8")
     return folder

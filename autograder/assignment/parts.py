@@ -1,4 +1,4 @@
-"""Correct classes that replace a student's in checks that are about something else.
+"""Correct classes and functions that replace a student's in checks that are about something else.
 
 Each is sent to the student's process as source, alone and only if it is needed, so it uses nothing from this file
 except the names torch, Tensor, nn, F, Any, contextlib and PermissiveModule. Attributes have the names that the handout
@@ -15,6 +15,21 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from autograder.sandbox.loading.stubs import PermissiveModule
+
+
+def parameter_count(V, T_max, d, L):  # type: ignore[no-untyped-def]
+    parts = {
+        "embeddings": (V + T_max) * d,
+        "attention": L * (4 * d * d + d),
+        "mlp": L * (8 * d * d + 5 * d),
+        "block_norms": L * 4 * d,
+        "final": 2 * d + V * d,
+    }
+    return {**parts, "total": sum(parts.values())}
+
+
+def expected_initial_loss(V, d, std):  # type: ignore[no-untyped-def]
+    return torch.tensor(float(V)).log().item() + d * std**2 / 2
 
 
 class MultiHeadAttention(PermissiveModule):

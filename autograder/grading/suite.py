@@ -10,6 +10,7 @@ import functools
 import gc
 import hashlib
 import hmac
+import math
 import os
 import time
 import traceback
@@ -31,7 +32,7 @@ from autograder.grading import secret as secrets
 from autograder.grading.locate import Locator
 from autograder.grading.report import Location, Report, Verdict
 from autograder.grading.rubric import Check, Rubric, Selection, select
-from autograder.grading.verdict import Failed, Notes, explain_error
+from autograder.grading.verdict import Failed, Notes, Partial, explain_error
 from autograder.sandbox.remote.client import Zygote
 from autograder.sandbox.remote.errors import ImportFailed, NotDefined, NotImplementedYet, Raised, StudentError
 from autograder.sandbox.remote.oracle_process import OracleProcess
@@ -223,7 +224,7 @@ class Suite:
             return make(status="passed", score=row.points, message=notes.message)
         if isinstance(error, Failed):
             diagnosis = _make_diagnosis(error.diagnosis)
-            score = row.points / 2 if error.status == "partial" else 0
+            score = math.floor(2 * row.points * error.share) / 2 if isinstance(error, Partial) else 0
             is_late = row.criterion in self._late_hints
             message = clean(error.measured if is_late else str(error), MAX_MESSAGE)
             hint = clean(error.explanation, MAX_MESSAGE) if is_late else ""

@@ -56,9 +56,13 @@ def _format_causes(causes: Sequence[Cause], either: bool) -> list[str]:
 
 
 class Partial(Failed):
-    """Half of the check's requirement is met."""
+    """A ``share`` of the check's requirement is met, by default half of it."""
 
     status: Status = "partial"
+
+    def __init__(self, *arguments: Any, share: float = 0.5, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.share = share
 
 
 @dataclass(frozen=True, slots=True)

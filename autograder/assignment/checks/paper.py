@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from autograder.assignment import mistakes
+from autograder.assignment.measure import student_formula
 from autograder.assignment.measure.outputs import as_number
+from autograder.assignment.measure.student_formula import EXACT
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.sizes import Sizes
 from autograder.grading.verdict import Failed, Notes
 from autograder.sandbox.remote.student_code import StudentCode
 
 WIDTHS = 24  # all widths are multiples of this, so that matrices may be listed per head
-EXACT = 1e-4  # relative: a student may compute in float32
 
 
 @pytest.mark.needs("block_matrices")
@@ -62,13 +63,13 @@ def test_expected_loss(student: StudentCode, sizes: Sizes, rng: np.random.Genera
     cases = [(n.V, n.d, 1 / math.sqrt(3 * n.d)), (n.V, n.d, 0.02)]
     cases += [(int(rng.integers(20, 300)), int(rng.integers(16, 200)), float(rng.uniform(0.01, 0.1))) for _ in range(3)]
     for V, d, std in cases:
-        right, call = math.log(V) + d * std**2 / 2, f"expected_initial_loss({V}, {d}, {std:.4f})"
+        right, call = student_formula.expected_loss(V, d, std), f"expected_initial_loss({V}, {d}, {std:.4f})"
         value = as_number(student.function("expected_initial_loss", V, d, std))
         if value is None:
             raise Failed(f"{call} didn't return a finite number.", "Does it print the result instead of returning it?")
         if not abs(value - right) <= EXACT * right:
             raise Failed(f"{call} is {value:.4f}; it should be {right:.4f}.", causes=_explain_value(value, V, d, std))
-    default, gpt2 = (math.log(V) + d * std**2 / 2 for V, d, std in cases[:2])
+    default, gpt2 = (student_formula.expected_loss(*case) for case in cases[:2])
     notes.remark(
         f"{default:.3f} with nn.Linear's own initialisation, {gpt2:.3f} with GPT-2's, ln {n.V} = {math.log(n.V):.3f}."
     )

@@ -52,7 +52,7 @@ def _runs(student: StudentCode, name: str, n: Dims) -> bool:
 
 
 def read_parts(names: Sequence[str]) -> dict[str, str]:
-    """Return the sources of the correct classes ``names``."""
+    """Return the sources of the correct classes or functions ``names``."""
     return {name: _read_sources()[name] for name in names}
 
 
@@ -60,6 +60,8 @@ def read_parts(names: Sequence[str]) -> dict[str, str]:
 def _read_sources() -> dict[str, str]:
     text = ASSIGNMENT.parts.read_text("utf-8")
     found = {
-        node.name: ast.get_source_segment(text, node) for node in ast.parse(text).body if isinstance(node, ast.ClassDef)
+        node.name: ast.get_source_segment(text, node)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef)
     }
     return {name: source for name, source in found.items() if source}

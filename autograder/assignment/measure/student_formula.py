@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import reprlib
 from collections.abc import Sequence
 from typing import Any
@@ -10,10 +11,31 @@ from autograder.assignment import mistakes
 from autograder.assignment.measure.outputs import as_number
 from autograder.assignment.mistakes import Mistake
 from autograder.assignment.oracle import parameter_count
+from autograder.assignment.oracle.wrong_models import GPT2_STD
 from autograder.assignment.sizes import Dims
 from autograder.grading.verdict import Failed
 from autograder.sandbox.remote.errors import StudentError
 from autograder.sandbox.remote.student_code import StudentCode
+
+EXACT = 1e-4  # relative: a student may compute in float32
+
+
+def expected_loss(V: int, d: int, std: float) -> float:
+    """Return the expected initial loss with an unembedding of standard deviation ``std``."""
+    return math.log(V) + d * std**2 / 2
+
+
+def is_expected_loss_right(student: StudentCode, n: Dims) -> bool:
+    """Return whether the student's expected_initial_loss is right at these sizes, for PyTorch's std and GPT-2's."""
+    for std in (1 / math.sqrt(3 * n.d), GPT2_STD):
+        try:
+            value = as_number(student.function("expected_initial_loss", n.V, n.d, std))
+        except StudentError:
+            return False
+        right = expected_loss(n.V, n.d, std)
+        if value is None or not abs(value - right) <= EXACT * right:
+            return False
+    return True
 
 
 def formula_arguments(dims: Dims) -> dict[str, int]:
@@ -41,6 +63,11 @@ def student_counts(student: StudentCode, sizes: dict[str, int]) -> dict[str, flo
         {name: as_number(got.get(name)) for name in (*parameter_count.PARTS, "total")} if isinstance(got, dict) else {}
     )
     return {name: value for name, value in found.items() if value is not None}
+
+
+def is_formula_right(student: StudentCode, n: Dims) -> bool:
+    """Return whether the total of the student's parameter_count is right at these sizes."""
+    return student_counts(student, formula_arguments(n)).get("total") == parameter_count.total(n)
 
 
 def compare_entries(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from autograder.assignment import mistakes
-from autograder.assignment.oracle import diagnose
+from autograder.assignment.oracle import diagnose, under_test
 from autograder.assignment.oracle.client import KEPT, read_layout, write_layout
 from autograder.assignment.oracle.layouts import build_layout, number_entries
 from autograder.assignment.oracle.model import RIGHT, Function, StepsByComponent, attention, make_blocks, stack
@@ -197,6 +197,33 @@ class Operations:
         gradient = flat.grad
         assert gradient is not None
         return {name: gradient.numpy()[entries] for name, entries in number_entries(shapes)}
+
+    def do_make_under_test(self, model: list[Any]) -> dict[str, Any]:
+        """Return the parameters of a model that a verification suite is tried on, and the names of the frozen ones."""
+        return under_test.make(*model).describe()
+
+    def do_run_under_test(
+        self,
+        model: list[Any],
+        arguments: list[Any],
+        named: dict[str, Any],
+        weights: np.ndarray | None,
+        gradients: list[np.ndarray] | None = None,
+    ) -> dict[str, Any]:
+        """Return the model's output, or the gradients of its parameters, or what it raised for these arguments."""
+        given = [_to_tensor(value) for value in arguments], {name: _to_tensor(value) for name, value in named.items()}
+        made, flat = under_test.make(*model), _to_tensor(weights)
+        try:
+            if gradients is not None:
+                return {"value": made.gradients(flat, *given, [torch.from_numpy(outer) for outer in gradients])}
+            with torch.no_grad():
+                return {"value": made.run(flat, *given)}
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+            return {"raised": (type(error).__name__, str(error).partition("\n")[0])}
+
+
+def _to_tensor(value: Any) -> Any:
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
 
 
 def _assign_weights(layout: dict[str, Any], weights: dict[str, np.ndarray]) -> dict[str, Tensor] | None:

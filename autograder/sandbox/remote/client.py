@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from autograder.core.text import clean
 from autograder.sandbox.isolation import scratch
@@ -82,6 +82,13 @@ class RemoteError(Exception):
     def __init__(self, remote: RemoteException) -> None:
         super().__init__(f"{remote.type}: {remote.text}")
         self.remote = remote
+
+
+class Host(Protocol):
+    """Answers what a process asks in the middle of a call."""
+
+    def answer(self, question: Any) -> tuple[Any, float]:
+        """Return the answer to ``question``, which can be anything, and the CPU seconds that other processes spent."""
 
 
 class Zygote:
@@ -247,18 +254,38 @@ class Process:
             return self._idle_at_end
         return 0.0 if self._unexplained < MIN_IDLE else self._subtract_delays(self._unexplained)
 
-    def call(self, operations: Sequence[Operation], cpu: float, wall: float, idle: float = math.inf) -> Any:
-        """Run ``operations`` in order and return the value of the last.
+    def call(
+        self,
+        operations: Sequence[Operation],
+        cpu: float,
+        wall: float,
+        idle: float = math.inf,
+        host: Host | None = None,
+    ) -> Any:
+        """Run ``operations`` in order and return the value of the last; ``host`` answers what they ask meanwhile.
 
-        Raises TimedOut or ProcessDied, after which the process is gone, or RemoteError, after which the remaining
-        operations are skipped.
+        The limits include the answers. Raises TimedOut or ProcessDied, after which the process is gone, or RemoteError,
+        after which the remaining operations are skipped.
         """
         if not self._is_alive:
             raise ProcessDied("its process has already ended")
         nonce = secrets.token_hex(8)
+        started, cpu_before, answering = time.monotonic(), self.cpu, 0.0
         answer = self._exchange(wire.encode((nonce, operations)), cpu, wall, idle)
+        while host and isinstance(answer, dict) and answer.get("nonce") == nonce and "asks" in answer:
+            try:
+                value, spent = host.answer(answer["asks"])
+            except BaseException:
+                self.close()  # it still waits for the answer
+                raise
+            answering += spent
+            left = cpu - answering - (self.cpu - cpu_before)
+            try:
+                answer = self._exchange(wire.encode(value), left, wall - (time.monotonic() - started), idle)
+            except TimedOut as error:
+                raise TimedOut(error.clock, cpu if error.clock == "CPU time" else error.limit) from None
         echo = answer.get("nonce") if isinstance(answer, dict) else None
-        if not isinstance(echo, str) or echo != nonce:
+        if not isinstance(echo, str) or echo != nonce or "asks" in answer:
             self._fail("it sent an unrequested reply")
         if "raised" in answer:
             raise RemoteError(parse_exception(answer["raised"]))

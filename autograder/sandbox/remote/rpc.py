@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import itertools
 import linecache
 import re
@@ -27,12 +28,16 @@ MISSING_METHOD = re.compile(
 
 
 def serve(channel: int, operations: Any) -> None:
-    """Answer each request with the value of its last operation, or with the exception that an operation raised."""
+    """Answer each request with the value of its last operation, or with the exception that an operation raised.
+
+    Meanwhile the operations can ask the other side: ``operations.ask(question)`` returns its answer.
+    """
     while True:
         try:
             nonce, requested = wire.read(channel)
         except EOFError:
             return
+        operations.ask = functools.partial(_ask, channel, nonce)
         try:
             frame = wire.encode({"nonce": nonce, "value": perform(operations, requested)}, _as_array)
         except BaseException as error:  # sys.exit() counts as a reply too
@@ -41,6 +46,11 @@ def serve(channel: int, operations: Any) -> None:
             sys.stdout.flush()
             sys.stderr.flush()
         wire.write(channel, frame)
+
+
+def _ask(channel: int, nonce: str, question: Any) -> Any:
+    wire.write(channel, wire.encode({"nonce": nonce, "asks": question}, _as_array))
+    return wire.read(channel)
 
 
 def perform(operations: Any, requested: list[tuple[str, dict[str, Any]]]) -> Any:

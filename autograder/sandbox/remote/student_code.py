@@ -20,6 +20,7 @@ from autograder.core.text import clean
 from autograder.sandbox.remote import replies
 from autograder.sandbox.remote.client import (
     Frame,
+    Host,
     Operation,
     Process,
     ProcessDied,
@@ -225,6 +226,20 @@ class StudentCode:
         called = {"module": module, "name": name, "arguments": given, "seed": seed, "models": models}
         return self.call(f"{name}({given_as})", name, "call_function", called)
 
+    def function_of_module(
+        self, name: str, host: Host, arguments: Sequence[Any], seed: int, makes: bool = False
+    ) -> Any:
+        """Call a function of the submission with a module that ``host`` computes, and then ``arguments``.
+
+        If the function ``makes`` modules itself, its first argument is a function without arguments that returns one.
+        Gradients are enabled, as in a student's own run.
+        """
+        self.require(name)
+        given = {"module": self._get_module(name), "name": name, "arguments": list(arguments), "seed": seed}
+        shown = ", ".join(["make_model" if makes else "model", *map(format_argument, arguments)])
+        called = given | {"makes": makes}
+        return self.call(f"{name}({shown})", name, "call_with_module", called, host=host)
+
     # --- used by the suite ------------------------------------------------------------------------------------------
 
     def locate(self, name: str) -> Location:
@@ -320,6 +335,7 @@ class StudentCode:
         operation: str,
         arguments: dict[str, Any],
         read: Callable[[Any], Answer] = lambda answer: answer,
+        host: Host | None = None,
     ) -> Answer:
         """Make one call within its limits and parse the reply with ``read``; every failure becomes a StudentError."""
         record, limits = self._record, self._zygote.limits
@@ -348,7 +364,7 @@ class StudentCode:
         operations = [*self._queued, (operation, arguments)]
         self._queued.clear()
         try:
-            answer = process.call(operations, cpu, min(cpu * limits.wall_factor, most - record.wall), idle)
+            answer = process.call(operations, cpu, min(cpu * limits.wall_factor, most - record.wall), idle, host=host)
         except TimedOut as error:
             record.slow.add(self._key(kind))
             record.permanent_errors[known] = TimeLimitReached(
@@ -403,6 +419,9 @@ class StudentCode:
             raise known
         if self._process is not None and module in self._loaded:
             return
+        for other in {self.contract.module(name) for name in self.contract.names} - {module, self.contract.main}:
+            if given := self._get_parts(other):  # before this module imports it
+                self.queue("use_parts", given)
         try:
             found = self.call(file, module, "load", {"module": module}, replies.parse_load)
         except StudentError as error:
@@ -411,10 +430,14 @@ class StudentCode:
         self._record.defined[module], self._record.failed_statements[module], skipped = found
         self._record.skipped_statements = self._record.skipped_statements or skipped
         self._loaded.add(module)
-        if self.parts and module == self.contract.main:
-            sources = {name: np.frombuffer(source.encode(), np.uint8) for name, source in self.parts.items()}
-            given = {"module": module, "sources": sources, "contract": list(self.contract.names)}
+        if given := self._get_parts(module):
             self.call(file, module, "use_parts", given)
+
+    def _get_parts(self, module: str) -> dict[str, Any]:
+        """Return the arguments that put correct parts into a module; empty if none belong there."""
+        own = {name: source for name, source in self.parts.items() if self._get_module(name) == module}
+        sources = {name: np.frombuffer(source.encode(), np.uint8) for name, source in own.items()}
+        return own and {"module": module, "sources": sources, "contract": list(self.contract.names)}
 
     def _count_usage(self, process: Process) -> None:
         """Add the process's usage since the last call of this method to the record, including usage between calls."""

@@ -7,12 +7,14 @@ checks or only displays.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import inspect
 import os
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from torch.optim.adam import adam
 from autograder.core.text import clean
 from autograder.sandbox.isolation import confine
 from autograder.sandbox.loading import importer, parts, stubs, substitutes
-from autograder.sandbox.remote import wire
+from autograder.sandbox.remote import hosted, wire
 from autograder.sandbox.remote.rpc import as_tensor, describe, serve
 
 MAX_INPUTS = 500
@@ -65,6 +67,7 @@ class Worker:
         self.finder = importer.Finder({}, "")
         self.objects: dict[int, Any] = {}
         self.stubs = stubs.Stubs()
+        self.ask: Callable[[Any], Any]  # set for each request by ``serve``
 
     # --- files ------------------------------------------------------------------------------------------------------
 
@@ -96,9 +99,16 @@ class Worker:
         }
 
     def do_use_parts(self, module: str, sources: dict[str, np.ndarray], contract: list[str]) -> None:
-        """Replace classes of a file with correct ones, given as source; they may refer to the names in ``contract``."""
+        """Replace definitions of a file with correct ones, given as source; they may refer to names in ``contract``.
+
+        A file that cannot be imported is replaced as a whole.
+        """
         texts = {name: source.tobytes().decode() for name, source in sources.items()}
-        parts.install(vars(importlib.import_module(module)), texts, contract)
+        try:
+            importlib.import_module(module)
+        except Exception:
+            sys.modules[module] = ModuleType(module)
+        parts.install(vars(sys.modules[module]), texts, contract)
 
     # --- objects ----------------------------------------------------------------------------------------------------
 
@@ -202,6 +212,12 @@ class Worker:
         ]
         with torch.no_grad(), contextlib.nullcontext() if models else _forbid_models():
             return function(*given)
+
+    def do_call_with_module(self, module: str, name: str, arguments: list[Any], seed: int, makes: bool) -> Any:
+        """Call a function of a file with a hosted module, or with a function that makes one, and then ``arguments``."""
+        make = functools.partial(hosted.make_module, self.ask)
+        _seed(seed)
+        return getattr(importlib.import_module(module), name)(make if makes else make(), *arguments)
 
     def do_compute_gradients(self, number: int, idx: np.ndarray, targets: np.ndarray) -> dict[str, torch.Tensor]:
         """Return the gradient of the model's own loss for each parameter that has one."""
