@@ -16,6 +16,8 @@ from autograder.grading.suite import Suite, get_check_id
 from autograder.grading.verdict import Failed, Notes, Partial
 from autograder.sandbox.remote.student_code import StudentCode
 
+MOST_TOLD = 2  # kinds of wrong models named at once
+
 
 @pytest.fixture
 def student_with_formulas(suite: Suite, request: pytest.FixtureRequest) -> StudentCode:
@@ -78,14 +80,16 @@ def judge(trials: Sequence[Trial], notes: Notes) -> None:
         )
     missed = [trial for trial in wrong if trial.accepts is not False]
     caught = len(wrong) - len(missed)
-    counts = f"It accepts all {len(right)} correct models and rejects {caught} of {len(wrong)} wrong ones."
+    counts = f"It rejects {caught} of {len(wrong)} wrong models, and none of the {len(right)} correct ones."
     if not missed:
         notes.remark(counts)
         return
     raising = next((trial.error for trial in missed if trial.error), None)
     if raising:
         counts += f" On a wrong model it raised {raising.remote.type}; it should return False."
-    causes = [trial.row for trial in missed]
+    kinds = [f"a model {trial.row.told}" for trial in missed[:MOST_TOLD]]
+    others = f", and {len(missed) - MOST_TOLD} of other kinds" if len(missed) > MOST_TOLD else ""
+    hint = f"It accepts {' and '.join(kinds)}{others}."
     if not caught:
-        raise Failed(counts, causes=causes, error=raising)
-    raise Partial(counts, causes=causes, error=raising, share=caught / len(wrong))
+        raise Failed(counts, hint, error=raising)
+    raise Partial(counts, hint, error=raising, share=caught / len(wrong))

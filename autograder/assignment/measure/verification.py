@@ -18,6 +18,7 @@ from autograder.sandbox.remote.student_code import StudentCode
 SIZES = (Dims(V=13, T_max=10, d=24, H=2, L=2), Dims(V=29, T_max=8, d=36, H=3, L=3))
 SHALLOW = (Dims(V=13, T_max=10, d=24, H=2, L=1), Dims(V=29, T_max=8, d=36, H=3, L=1))
 LOSS_SIZES = (Dims(V=37, T_max=16, d=32, H=2, L=1), Dims(V=23, T_max=12, d=48, H=3, L=1))
+LAYOUTS = ("heads", "batched")  # of the weights; drawn anew for each model, so that it tells nothing
 MAX_MODELS = 200  # that one call can make
 MAX_ENTRIES = 1 << 15  # of the arguments of one call of a model
 INVALID = {"raised": ("RuntimeError", "this model is not from the present call")}
@@ -90,11 +91,7 @@ class Trial:
 
     def describe(self) -> str:
         """Describe the sizes and the initialisation."""
-        init = (
-            "GPT-2's initialisation (standard deviation 0.02)"
-            if "gpt2" in self.variant
-            else "PyTorch's default initialisation"
-        )
+        init = "GPT-2's standard deviation of 0.02" if "gpt2" in self.variant else "PyTorch's default initialisation"
         return f"{self.n} and {init}"
 
 
@@ -122,14 +119,13 @@ CALLS = {
 def try_function(student: StudentCode, oracle: Oracle, function: str, rng: np.random.Generator) -> list[Trial]:
     """Return the trials of a function, the correct models first, then the wrong ones in the order of the rows.
 
-    They run in random order, so that a function that counts its calls learns nothing. Correct models have all sizes and
-    both initialisations. Raises StudentError, unless it is an exception that the function raised.
+    They run in random order, so that a function that counts its calls learns nothing. The correct models have different
+    sizes, initialisations and layouts. Raises StudentError, unless it is an exception that the function raised.
     """
     called = CALLS[function]
-    models = [(RIGHT, n, variant) for n, variant in zip(called.sizes, ("", "gpt2 batched"), strict=True)]
-    models += [
-        (row, called.sizes[0], str(rng.choice(["", "batched"]))) for row in WRONG_MODELS if row.function == function
-    ]
+    first, second = map(str, rng.permutation(LAYOUTS))
+    models = [(RIGHT, called.sizes[0], first), (RIGHT, called.sizes[1], f"gpt2 {second}")]
+    models += [(row, called.sizes[0], str(rng.choice(LAYOUTS))) for row in WRONG_MODELS if row.function == function]
     trials: dict[int, Trial] = {}
     for number in map(int, rng.permutation(len(models))):
         row, n, variant = models[number]

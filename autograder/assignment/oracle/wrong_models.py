@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 Change = Callable[[dict[str, "Tensor"], "Dims"], None]  # of the initial weights, by the oracle's names
 Loss = Callable[["Tensor", "Tensor"], "Tensor"]  # from logits (B, T, V) and targets (B, T)
 Result = Callable[["Tensor", "Tensor | None"], Any]  # what forward returns, from the logits and the loss
-TASK = "task 5.4"
 GPT2_STD = 0.02
 
 
@@ -38,15 +37,15 @@ def give_loss_for_targets(logits: Tensor, loss: Tensor | None) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrongModel:
-    """A wrong model, and the words for a function that accepts it; a right one has none.
+    """A wrong model, the function that should reject it, and words for it; the correct model has none of these.
 
     ``mask`` masks the scores (B, H, T, T) of a model of these sizes. ``hidden``
     weights are used, but are no parameters. Of the models that one function makes, the first ``lucky`` are right.
     """
 
-    function: str = ""  # the function that should reject it
+    function: str = ""
     name: str = ""
-    told: str = ""  # completes "It accepts a model ..."
+    told: str = ""  # completes "a model ..."
     mask: Callable[[Tensor, Dims], Tensor] | None = None
     steps: Mapping[str, Steps] = field(default_factory=dict)
     change: Change = lambda weights, n: None
@@ -56,32 +55,6 @@ class WrongModel:
     result: Result = give_loss_for_targets
     order: Callable[[int], Sequence[int]] = range  # of the L blocks
     lucky: int = 0
-
-    # The properties of a cause, as messages show it.
-
-    @property
-    def task(self) -> str:
-        return TASK
-
-    @property
-    def sentence(self) -> str:
-        return f"It accepts a model {self.told}."
-
-    @property
-    def full_text(self) -> str:
-        return self.sentence
-
-    @property
-    def where(self) -> str:
-        return self.function
-
-    @property
-    def pattern(self) -> str:
-        return ""
-
-    @property
-    def raises(self) -> tuple[tuple[str, str], ...]:
-        return ()
 
 
 # --- count_is_right ---------------------------------------------------------------------------------------------------

@@ -18,11 +18,18 @@ class CheckItem:
     mistakes: Counter[str] = field(default_factory=Counter)
     points: float = 0
     max_points: float = 0
+    tests: int = 0  # students whose own test was tried on wrong models
+    missed: dict[str, list[str]] = field(default_factory=dict)  # by wrong model: the students whose test accepts it
 
     @property
     def not_passed(self) -> int:
         """Return how many students did not pass, grader errors excluded."""
         return sum(self.statuses.values()) - self.statuses["passed"] - self.statuses["error"]
+
+    @property
+    def models(self) -> list[tuple[str, list[str]]]:
+        """Return the wrong models with the students whose test accepts them, most accepted first."""
+        return sorted(self.missed.items(), key=lambda pair: -len(pair[1]))
 
     @property
     def share(self) -> float:
@@ -55,6 +62,10 @@ class ItemAnalysis:
                 self.messages.setdefault(one.mistake, one.message)
                 item.mistakes[one.mistake] += 1
                 own.add(one.mistake)
+            if rejects := verdict.evidence.get("rejects"):
+                item.tests += 1
+                for model, is_rejected in rejects.items():
+                    item.missed.setdefault(model, []).extend([] if is_rejected else [name])
         self.students += 1
         self._students_by_mistake.update(own)
         if own:
