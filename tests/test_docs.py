@@ -81,7 +81,7 @@ def _submissions(top: Path) -> None:
     for student, source in sources.items():
         folder = top / "submissions" / student
         folder.mkdir(parents=True)
-        for name in ("gpt.py", "head.py", "paper.py"):
+        for name in ("gpt.py", "head.py", "paper.py", "verify.py"):
             shutil.copy(top / source / name, folder)
         if student in wrong:
             name, right, instead = wrong[student]
