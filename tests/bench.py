@@ -234,10 +234,11 @@ def notebooks(quick: bool) -> Figures:
     """Time the same work on notebooks: nbgrader's autograde with and without the grader, and `regrade`."""
     from autograder.nbgrader import gradebook
     from autograder.nbgrader.course import make
+    from tests.notebooks import FROM_PAPER
     from tests.test_nbgrader import written
 
     times = 2 if quick else 4
-    found, sources = {}, [bank_file.REFERENCE[name].decode() for name in ("gpt.py", "paper.py")]
+    found, sources = {}, [bank_file.REFERENCE[name].decode() for name in ("gpt.py", "paper.py", "verify.py")]
     with tempfile.TemporaryDirectory() as name:
         course = Path(name)
         make(course, ASSIGNMENT)
@@ -245,7 +246,7 @@ def notebooks(quick: bool) -> Figures:
         timed([*command, "generate_assignment", gradebook.NAME], course)
         release = json.loads((course / "release" / gradebook.NAME / f"{gradebook.NAME}.ipynb").read_text())
         head = (ROOT / "reference" / "head.py").read_text()
-        cells = written(release, f"{head}\n{sources[0]}", sources[1])
+        cells = written(release, f"{head}\n{sources[0]}", sources[1] + FROM_PAPER.sub("", sources[2]))
         for n in range(times):
             folder = course / "submitted" / f"s{n}" / gradebook.NAME
             folder.mkdir(parents=True)

@@ -17,7 +17,7 @@ from autograder.assignment.oracle import server
 from autograder.grading import rubric, suite
 from autograder.sandbox.isolation.confine import Limits
 from autograder.sandbox.remote import rpc, worker
-from autograder.sandbox.remote.client import Host, Operation
+from autograder.sandbox.remote.client import Host, Operation, RemoteError, parse_exception
 from autograder.submission.read import read_submission
 from tests.conftest import ROOT
 
@@ -41,7 +41,10 @@ class Here:
     def call(self, operations: list[Operation], *_: float, host: Host | None = None) -> Any:
         self._operations.ask = lambda question: host and numbers(host.answer(numbers(question))[0])
         with self._modules_of_its_own():
-            return numbers(rpc.perform(self._operations, operations))
+            try:
+                return numbers(rpc.perform(self._operations, operations))
+            except Exception as error:
+                raise RemoteError(parse_exception(numbers(rpc.describe(error, self._operations)))) from error
 
     @contextlib.contextmanager
     def _modules_of_its_own(self) -> Iterator[None]:

@@ -45,14 +45,14 @@ def one_line(text: str) -> str:
 # --- a grading --------------------------------------------------------------------------------------------------------
 
 # Modules of the zygote and its forks, which have torch or student code; everything else is the trusted process.
-ELSEWHERE = {f"autograder.sandbox.remote.{name}" for name in ("rpc", "worker", "zygote")}
+ELSEWHERE = {f"autograder.sandbox.remote.{name}" for name in ("hosted", "rpc", "worker", "zygote")}
 ELSEWHERE |= {
     f"autograder.sandbox.loading.{name}"
     for name in ("importer", "notebook_slice", "parse", "parts", "stubs", "substitutes")
 }
 ELSEWHERE |= {"autograder.sandbox.isolation.escape_attempts", "autograder.assignment.parts"}
-ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "server")}
-ELSEWHERE |= {f"autograder.assignment.handed_out.{name}" for name in ("head", "stub.gpt", "stub.paper")}
+ELSEWHERE |= {f"autograder.assignment.oracle.{name}" for name in ("diagnose", "server", "under_test")}
+ELSEWHERE |= {f"autograder.assignment.handed_out.{name}" for name in ("head", "stub.gpt", "stub.paper", "stub.verify")}
 # Print those that the trusted process has loaded at the end: none.
 WATCHED = f"""
 import sys
@@ -60,7 +60,7 @@ from autograder.cli import main
 try:
     main()
 finally:
-    print(sorted({ELSEWHERE | {"torch", "gpt", "head", "paper"}} & set(sys.modules)), file=sys.stderr)
+    print(sorted({ELSEWHERE | {"torch", "gpt", "head", "paper", "verify"}} & set(sys.modules)), file=sys.stderr)
 """
 
 

@@ -16,7 +16,7 @@ import pytest
 from autograder.core.errors import BadInput
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-NAMES = ("head.py", "gpt.py", "paper.py")
+NAMES = ("head.py", "gpt.py", "paper.py", "verify.py")
 REGION = re.compile(r"^( *)### BEGIN SOLUTION\n.*?^ *### END SOLUTION\n", re.MULTILINE | re.DOTALL)
 
 
@@ -82,7 +82,7 @@ def test_only_solutions_are_replaced(root, name):
 
 def test_only_the_head_is_given(root):
     assert (root / "student" / "head.py").read_bytes() == (root / "reference" / "head.py").read_bytes()
-    for name in ("gpt.py", "paper.py"):
+    for name in ("gpt.py", "paper.py", "verify.py"):
         for node in ast.walk(ast.parse((root / "student" / name).read_text())):
             if isinstance(node, ast.FunctionDef):
                 statements = node.body[1:] if ast.get_docstring(node) else node.body

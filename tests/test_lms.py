@@ -289,7 +289,7 @@ def test_the_secret_can_be_read_by_its_owner_alone_and_is_told_to_the_grading(
 
 def test_a_grading_on_gradescope_gives_the_score_and_the_grader_s_own_record(tmp_path: Path) -> None:
     place = place_of("gradescope", tmp_path)
-    for file in ("gpt.py", "paper.py"):
+    for file in ("gpt.py", "paper.py", "verify.py"):
         (place.submission / file).write_bytes((ROOT / "reference" / file).read_bytes())
     (place.submission / "gpt.py").open("a").write("\nprint('for the staff')\n")
     done = command("lms", "gradescope", "--root", str(tmp_path), cwd=place.submission)

@@ -19,7 +19,7 @@ from autograder.assignment import ASSIGNMENT
 from autograder.grading import rubric
 from tests import bank_file
 from tests.bank_file import BANK, REFERENCE
-from tests.notebooks import FROM_HEAD, code
+from tests.notebooks import FROM_HEAD, FROM_PAPER, code
 
 pytest.importorskip("nbgrader")
 pytest.importorskip("jupytext")
@@ -184,7 +184,8 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NbgraderCourse]
         files = bank_file.load(BANK / f"{bank}.py").files if bank else dict(REFERENCE)
         gpt = "\n".join(files.get(file, b"").decode() for file in ("head.py", "gpt.py"))
         gpt += KILLED if name == "killer" else ""
-        cells = written(release, gpt, files["paper.py"].decode())
+        paper = files["paper.py"].decode() + FROM_PAPER.sub("", files["verify.py"].decode())
+        cells = written(release, gpt, paper)
         cells = {"forger": forge, "deleter": delete, "flipper": flip, "copier": copy}.get(name, list)(cells)
         notebook = course.root / "submitted" / name / NAME / f"{NAME}.ipynb"
         if name == FETCHED:

@@ -68,7 +68,7 @@ LATER = [
 
 
 def test_what_is_no_definition_is_left_out_and_said(grade: Grade, tmp_path: Path) -> None:
-    mine = notebooks.cells_of(REFERENCE["gpt.py"].decode()) + notebooks.cells_of(REFERENCE["paper.py"].decode())
+    mine = [cell["source"] for cell in json.loads(notebooks.of_files(REFERENCE))["cells"]]
     report = grade(save(tmp_path / "work.ipynb", *NOISE, *mine, *LATER))
     assert report.score == 100
     assert not report.output

@@ -21,7 +21,7 @@ pytest.importorskip("nbgrader")
 
 ROOT = Path(__file__).resolve().parent.parent
 STUDENT = ROOT / "student" / "step-05.ipynb"
-CODE = ("gpt.py", "head.py", "paper.py")
+CODE = ("gpt.py", "head.py", "paper.py", "verify.py")
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_students_get_the_same_notebook_without_solutions_and_guides(source, stu
     assert "Marking" not in raw
     solution_lines = {
         line.strip()
-        for name in ("gpt.py", "paper.py")
+        for name in ("gpt.py", "paper.py", "verify.py")
         for region in re.findall(
             r"BEGIN SOLUTION\n(.*?)\n *### END", (ROOT / "reference" / name).read_text(), re.DOTALL
         )
@@ -190,12 +190,9 @@ def shown(cell: dict[str, Any]) -> str:
 
 def test_with_solutions_the_notebook_runs_from_top_to_bottom(source, tmp_path, monkeypatch):
     done = by_id(run(source, tmp_path, monkeypatch, skip=("nothing",)))
-    assert printed(done["try-parameters"]).split() == ["816640", "816640"]
-    first, later = re.findall(r"tensor\((\S+?)\)", printed(done["try-causality"]))
-    assert float(first) == 0
-    assert float(later) > 0
-    loss, expected = map(float, printed(done["try-loss"]).split())
-    assert loss == pytest.approx(expected, abs=0.05)
+    assert printed(done["try-parameters"]).split() == ["True"]
+    assert printed(done["try-causality"]).split() == ["True"]
+    assert printed(done["try-loss"]).split() == ["True"]
     *_, last = printed(done["try-training"]).splitlines()
     assert last.startswith("50 ")
     assert float(last.split()[1]) < 0.2

@@ -62,7 +62,7 @@ def test_the_bundle_has_the_assignment_and_the_grader_but_no_solutions(bundle):
     assert {name.split("/")[0] for name in files} == {
         *("student", "autograder", "requirements", "Makefile", "README.md", "LICENSE", "pyproject.toml")
     }
-    named = {"README.html", "README.md", "answers.md", "gpt.py", "head.py", "paper.py", "step-05.ipynb"}
+    named = {"README.html", "README.md", "answers.md", "gpt.py", "head.py", "paper.py", "step-05.ipynb", "verify.py"}
     named |= {f"pictures/{name}.svg" for name in PICTURES}
     assert {name for name in files if name.startswith("student/")} == {f"student/{name}" for name in named}
     for name in files:
@@ -99,7 +99,7 @@ def test_make_grade_in_the_bundle_agrees_and_reports_changes(
     report = tmp_path / "report.json"
     printed = make(bundle, "grade", f"ARGS=--json {report}")
     (tmp_path / "student").mkdir()
-    for name in ("gpt.py", "head.py", "paper.py"):
+    for name in ("gpt.py", "head.py", "paper.py", "verify.py"):
         shutil.copy(bundle / "student" / name, tmp_path / "student")
     here = grade(tmp_path / "student")
     there = json.loads(report.read_text("utf-8"))
@@ -116,12 +116,12 @@ def test_make_grade_in_the_bundle_agrees_and_reports_changes(
 
     said = make(bundle, "submit").splitlines()
     assert said[0] == "submission.zip, ready to upload:"
-    assert [line.split()[0] for line in said[1:6]] == ["gpt.py", "paper.py", "head.py", "answers.md", "step-05.ipynb"]
-    assert said[5].endswith("left out: unchanged")
-    assert said[6] == "To do in answers.md: questions 1, 2, 3 and 4 are empty (19 points, marked by hand)."
-    assert said[7] == "To do in answers.md: question 5 is empty (optional, 5 points, marked by hand)."
-    assert said[8].startswith(f"This code scored {here.score:g} of 100 points")
-    assert said[9].startswith("Not implemented yet: parameter_count, ")
+    assert [line.split()[0] for line in said[1:6]] == ["gpt.py", "paper.py", "verify.py", "head.py", "answers.md"]
+    assert said[6].endswith("left out: unchanged")
+    assert said[7] == "To do in answers.md: questions 1, 2, 3 and 4 are empty (19 points, marked by hand)."
+    assert said[8] == "To do in answers.md: question 5 is empty (optional, 5 points, marked by hand)."
+    assert said[9].startswith(f"This code scored {here.score:g} of 100 points")
+    assert said[10].startswith("Not implemented yet: parameter_count, ")
     assert read_submission(bundle / "submission.zip", ASSIGNMENT).sha256 == here.submission.sha256
 
 
@@ -246,7 +246,7 @@ def test_incomplete_work_is_packed_and_reported(work: Path, tmp_path: Path) -> N
     (work / "notes.txt").write_text("not code")
     (work / "link.py").symlink_to(ROOT / "reference" / "gpt.py")
     made = pack.pack(ASSIGNMENT, work, tmp_path / "out.zip", None)
-    assert sorted(made.files) == ["head.py", "paper.py"]
+    assert sorted(made.files) == ["head.py", "paper.py", "verify.py"]
     assert "no gpt.py" in made.trouble
     assert any(line.startswith("answers.md is missing") for line in made.lines)
 

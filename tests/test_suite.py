@@ -48,7 +48,7 @@ def stub(grade: Grade) -> Report:
 def handed_in(folder: Path, **files: str) -> Path:
     """Return the reference's files with these appended or added; later definitions take precedence."""
     folder.mkdir(exist_ok=True)
-    for name in ("gpt", "head", "paper"):
+    for name in ("gpt", "head", "paper", "verify"):
         (folder / f"{name}.py").write_text((REFERENCE / f"{name}.py").read_text("utf-8"), "utf-8")
     for name, text in files.items():
         with (folder / f"{name}.py").open("a", encoding="utf-8") as file:

@@ -40,7 +40,7 @@ class WrongModel:
     """A wrong model, the function that should reject it, and words for it; the correct model has none of these.
 
     ``mask`` masks the scores (B, H, T, T) of a model of these sizes. ``hidden``
-    weights are used, but are no parameters. Of the models that one function makes, the first ``lucky`` are right.
+    weights are used, but are not parameters. Of the models that one function makes, the first ``lucky`` are right.
     """
 
     function: str = ""
@@ -119,7 +119,7 @@ _COUNT = (
     ),
     _count("projection_bias_missing", "whose output projections have no bias", change=_remove(".o.bias")),
     _count(
-        "final_norm_missing",
+        "without_final_norm",
         "without the final LayerNorm",
         steps={"model": NO_FINAL_NORM},
         hidden=("ln_f.*",),
@@ -128,9 +128,9 @@ _COUNT = (
     _count("heads_in_a_list", "whose heads are in a plain list", hidden=("*.q", "*.k", "*.v")),
     _count("extra_position", "with T_max + 1 position embeddings", change=_add_position),
     _count("narrow_mlp", "whose MLPs have a hidden width of 2d", change=_narrow_mlp),
-    _count("mlp_biases_missing", "whose MLPs have no biases", change=_remove("up.bias", "down.bias")),
+    _count("mlp_without_biases", "whose MLPs have no biases", change=_remove("up.bias", "down.bias")),
     _count("block_missing", "with L - 1 blocks", change=_remove_last_block, order=lambda L: range(L - 1)),
-    _count("blocks_shared", "that uses one block L times", change=_share_blocks, order=lambda L: [0] * L),
+    _count("one_block_reused", "that uses one block L times", change=_share_blocks, order=lambda L: [0] * L),
     _count("scalar_unused", "with one parameter more than it needs", change=_add("scale", lambda n: (1,))),
     _count(
         "mask_as_parameter",
@@ -199,7 +199,7 @@ _CAUSAL = (
         mask=_mask_unless(lambda t, s, n: (s == 1) & (t == 0)),
     ),
     _causal(
-        "nan",
+        "logits_nan",
         "whose logits are nan",
         mask=lambda scores, n: scores.masked_fill(is_later(scores, 0), -math.inf),
     ),
@@ -214,7 +214,7 @@ _CAUSAL = (
         steps={"attention": Steps(attend=lambda weights, v: weights @ v + LEAK * v.mean(-2, keepdim=True))},
     ),
     _causal(
-        "softmax_over_queries",
+        "softmax_over_rows",
         "whose softmax is over the queries",
         steps={"attention": Steps(softmax=lambda scores: scores.softmax(-2))},
     ),
@@ -239,7 +239,7 @@ _CAUSAL = (
         mask=_mask_slices(lambda scores: scores[1:]),
     ),
     _causal(
-        "norm_over_time",
+        "norm_over_positions",
         "whose LayerNorm is over the positions",
         steps={"block": Steps(normalise=_normalise_over_time)},
     ),
@@ -295,7 +295,7 @@ _LOSS = (
     ),
     _loss("negative", "whose loss is negative", loss=lambda a, b: -cross_entropy(a, b)),
     _loss("in_bits", "whose loss is in bits", loss=lambda a, b: cross_entropy(a, b) / math.log(2)),
-    _loss("nan", "whose loss is nan", loss=lambda a, b: cross_entropy(a, b) * math.nan),
+    _loss("loss_nan", "whose loss is nan", loss=lambda a, b: cross_entropy(a, b) * math.nan),
     _loss(
         "one_lucky_seed",
         "that is right for one seed only",

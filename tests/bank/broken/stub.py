@@ -2,6 +2,9 @@
 # about = "what a student starts from"
 # extends = "stub"
 # [loses]
+# "paper.block_matrices" = "not_implemented"
+# "paper.expected_loss" = "not_implemented"
+# "paper.layer_norm" = "not_implemented"
 # "attention.shape" = "not_implemented"
 # "attention.formula" = "not_implemented"
 # "attention.heads" = "not_implemented"
@@ -33,9 +36,10 @@
 # "generation.crop" = "not_implemented"
 # "generation.long_prompt" = "not_implemented"
 # "generation.sampling" = "not_implemented"
-# "paper.block_matrices" = "not_implemented"
-# "paper.expected_loss" = "not_implemented"
-# "paper.layer_norm" = "not_implemented"
+# "verification.parameter_count" = "not_implemented"
+# "verification.causality" = "not_implemented"
+# "verification.initial_loss" = "not_implemented"
+# "verification.shapes" = "not_implemented"
 # [bonus]
 # "bonus.weight_tying" = "not_implemented"
 # "bonus.batched_heads" = "not_implemented"
