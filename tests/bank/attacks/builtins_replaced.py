@@ -29,6 +29,8 @@
 # "generation.crop" = "crashed"
 # "generation.long_prompt" = "crashed"
 # "generation.sampling" = "crashed"
+# "verification.causality" = "failed"
+# "verification.shapes" = "failed"
 # [bonus]
 # "bonus.weight_tying" = "crashed"
 # ///

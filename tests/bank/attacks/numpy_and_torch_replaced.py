@@ -3,6 +3,8 @@
 # facts = "5"
 # extends = "broken/wrong_everywhere"
 # like = "broken/wrong_everywhere"
+# [loses]
+# "verification.causality" = "failed"
 # ///
 
 

@@ -3,6 +3,8 @@
 # facts = "1"
 # extends = "broken/wrong_everywhere"
 # like = "broken/wrong_everywhere"
+# [loses]
+# "verification.causality" = "failed"
 # ///
 
 

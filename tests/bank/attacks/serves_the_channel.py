@@ -37,6 +37,10 @@
 # "generation.crop" = "crashed"
 # "generation.long_prompt" = "crashed"
 # "generation.sampling" = "crashed"
+# "verification.parameter_count" = "crashed"
+# "verification.causality" = "crashed"
+# "verification.initial_loss" = "crashed"
+# "verification.shapes" = "crashed"
 # [bonus]
 # "bonus.weight_tying" = "crashed"
 # "bonus.batched_heads" = "crashed"
