@@ -73,7 +73,7 @@ def reference(folder: Path, extra: str = "") -> Path:
     """Write the solution with a later definition, which takes precedence."""
     place = folder / "ada"
     place.mkdir()
-    for name in ("gpt.py", "paper.py"):
+    for name in ("gpt.py", "paper.py", "verify.py"):
         shutil.copy(ROOT / "reference" / name, place)
     (place / "gpt.py").open("a").write(f"\n\n{extra}")
     return place

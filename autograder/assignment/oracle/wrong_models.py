@@ -39,8 +39,8 @@ def give_loss_for_targets(logits: Tensor, loss: Tensor | None) -> Any:
 class WrongModel:
     """A wrong model, the function that should reject it, and words for it; the correct model has none of these.
 
-    ``mask`` masks the scores (B, H, T, T) of a model of these sizes. ``hidden`` weights are used, but are not parameters.
-    Of the models that one function makes, the first ``lucky`` are right.
+    ``mask`` masks the scores (B, H, T, T) of a model of these sizes. ``hidden`` weights are used, but are not
+    parameters. Of the models that one function makes, the first ``lucky`` are right.
     """
 
     function: str = ""
