@@ -14,6 +14,9 @@ from autograder.assignment.measure.verification import CALLS
 from autograder.assignment.oracle import under_test
 from autograder.assignment.oracle.wrong_models import RIGHT, WRONG_MODELS
 from autograder.assignment.sizes import Dims
+from autograder.course.gradebook.records import Student
+from autograder.course.gradebook.results import StudentResult
+from autograder.course.output.item_analysis import ItemAnalysis
 from autograder.grading.report import Report
 from autograder.sandbox.remote.client import Zygote
 from tests import naive_suites
@@ -180,6 +183,23 @@ def test_the_process_of_the_student_knows_no_names() -> None:
         assert found["shapes"] == right["shapes"]
         assert found["frozen"] == right["frozen"] == []
         assert under_test.torch.equal(found["values"], right["values"])
+
+
+def test_a_course_shows_which_models_whose_test_accepts(grade: Callable[..., Report], tmp_path: Path) -> None:
+    analysis = ItemAnalysis()
+    for student, name in (("ada", GOOD), ("bob", "position 0"), ("cyd", "one row")):
+        folder = tmp_path / student
+        folder.mkdir()
+        for file, data in (REFERENCE | {"verify.py": naive_suites.write("is_causal", name)}).items():
+            (folder / file).write_bytes(data)
+        report = grade(folder, only="verification")
+        result = StudentResult(Student(1, student, student, True), None, report.checks, score=report.score)
+        analysis.add(result, student)
+        analysis.add_tests(report, student)
+    (item,) = (item for item in analysis.checks if item.id == CHECKS["is_causal"])
+    assert item.tests == 3
+    assert item.models[0] == ("second_row_leaks", ["bob", "cyd"])
+    assert dict(item.models)["no_mask"] == []
 
 
 def test_no_contract_without_calls() -> None:

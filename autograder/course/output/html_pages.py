@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shlex
@@ -49,7 +50,11 @@ def write_pages(book: Gradebook, run: Run, anonymous: bool) -> tuple[Path, ItemA
     for result in compute_results(book, run, all_attempts=True):
         link = trouble = ""
         if result.is_latest:
-            analysis.add(result, result.student.display_name(anonymous))
+            name = result.student.display_name(anonymous)
+            analysis.add(result, name)
+            if result.entry is not None and result.entry.report is not None:
+                with contextlib.suppress(BadInput):  # without its file, a report has points but no evidence
+                    analysis.add_tests(book.load_document(book.get_report(result.entry.report).document), name)
             if result.verdicts:
                 trouble = _write_report(book, result, anonymous)
                 link = f"reports/{result.student.alias}.html"

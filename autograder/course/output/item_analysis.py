@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from autograder.course.gradebook.results import StudentResult
+from autograder.grading.report import Report
 
 
 @dataclass(slots=True)
@@ -62,10 +63,6 @@ class ItemAnalysis:
                 self.messages.setdefault(one.mistake, one.message)
                 item.mistakes[one.mistake] += 1
                 own.add(one.mistake)
-            if rejects := verdict.evidence.get("rejects"):
-                item.tests += 1
-                for model, is_rejected in rejects.items():
-                    item.missed.setdefault(model, []).extend([] if is_rejected else [name])
         self.students += 1
         self._students_by_mistake.update(own)
         if own:
@@ -75,6 +72,15 @@ class ItemAnalysis:
             self._max_score = max(self._max_score, result.max_score)
         else:
             self.reasons[result.trouble] += 1
+
+    def add_tests(self, report: Report, name: str) -> None:
+        """Add which wrong models a student's own tests reject, after the student's result."""
+        for verdict in report.checks:
+            rejects = verdict.evidence.get("rejects", {})
+            item = self._checks[verdict.id]
+            item.tests += bool(rejects)
+            for model, is_rejected in rejects.items():
+                item.missed.setdefault(model, []).extend([] if is_rejected else [name])
 
     @property
     def checks(self) -> list[CheckItem]:
